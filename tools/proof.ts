@@ -4,7 +4,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { EXPERIMENTS } from './proof/experiments.ts'
-import { describePlace } from './proof/machine.ts'
+import { describeCheckout } from './proof/machine.ts'
 import { parseOptions } from './proof/options.ts'
 import { runProof } from './proof/run-proof.ts'
 import { REPOSITORY_ROOT } from './source/run.ts'
@@ -20,7 +20,7 @@ if (parsed.kind === 'run') {
   const print = (line: string): void => console.log(line)
   process.exitCode = await runProof(parsed.options, {
     root: REPOSITORY_ROOT,
-    place: describePlace(REPOSITORY_ROOT),
+    place: describeCheckout(REPOSITORY_ROOT),
     print,
     signal: ending.signal,
   })

@@ -13,20 +13,20 @@ let failed = 0
 try {
   for (const { number, title, run } of CHECKS) {
     if (only.length > 0 && !only.includes(String(number))) continue
-    const outcome = await attempt(() => run(release))
+    const outcome = await runCheck(() => run(release))
     const sign = { passed: '✓', failed: '✗', skipped: '–' }[outcome.kind]
     if (outcome.kind === 'failed') failed += 1
-    console.log(`${sign} ${String(number).padStart(2)} ${title}: ${outcome.says}`)
+    console.log(`${sign} ${String(number).padStart(2)} ${title}: ${outcome.message}`)
   }
 } finally {
   release.close()
 }
 process.exitCode = failed === 0 ? 0 : 1
 
-async function attempt(run: () => Promise<Outcome> | Outcome): Promise<Outcome> {
+async function runCheck(run: () => Promise<Outcome> | Outcome): Promise<Outcome> {
   try {
     return await run()
   } catch (thrown) {
-    return { kind: 'failed', says: thrown instanceof Error ? thrown.message : String(thrown) }
+    return { kind: 'failed', message: thrown instanceof Error ? thrown.message : String(thrown) }
   }
 }

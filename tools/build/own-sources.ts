@@ -4,19 +4,19 @@ import { basename, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from 'rolldown'
 
-/** The one source that may ask where it lies. */
+/** The only source that may use its own path. */
 const INSTALLATION = 'packages/reeve/src/main/installation.ts'
 
-/** In a release this source has the text of the release. */
+/** Source that a release replaces. */
 const STAMP = 'packages/reeve/src/main/build-stamp.ts'
 
 /**
- * Plain data that takes a while to make, from sources that are all bundled too: the bundle holds
- * what it comes to.
+ * Module that is evaluated at build time: the bundle contains its exported values as JSON, because
+ * computing them at startup is slow.
  */
 const MADE_BEFORE = 'packages/sdk/src/called-routes.ts'
 
-/** Before the file with which a thread or a process begins. */
+/** Prefix of IDs of entry modules of threads and processes. */
 const START = 'start:'
 
 /** A module that is started instead of imported. */
@@ -35,8 +35,8 @@ import { join } from 'node:path'
 enableCompileCache(join(import.meta.dirname, '../../../../node_modules/.cache/reeve'))
 `
 
-/** Reads our own sources for the bundler. */
-export function ownSources(root: string, release?: ReleaseTexts): Plugin {
+/** Bundler plugin that loads the sources of this repository. */
+export function createSourcePlugin(root: string, release?: ReleaseTexts): Plugin {
   return {
     name: 'own-sources',
     resolveId: { filter: { id: /^start:/ }, handler: (id) => id },
@@ -44,15 +44,15 @@ export function ownSources(root: string, release?: ReleaseTexts): Plugin {
       filter: { id: [/^start:/, /\/packages\/[\w-]+\/(?:src|node)\/.+\.ts$/] },
       handler(id) {
         if (id.startsWith(START))
-          return startText(join(root, id.slice(START.length)), release?.cache ?? CHECKOUT_CACHE)
+          return entryPrologue(join(root, id.slice(START.length)), release?.cache ?? CHECKOUT_CACHE)
         const name = relative(root, id)
         if (name === STAMP && release !== undefined) return release.stamp
-        if (name === MADE_BEFORE) return valuesText(id)
-        return withStarts(readFileSync(id, 'utf8'), {
+        if (name === MADE_BEFORE) return precomputedModule(id)
+        return replaceEntryUrls(readFileSync(id, 'utf8'), {
           name,
           emit: (specifier) => {
             const file = resolve(id, '..', specifier)
-            const start = startOf(relative(root, file))
+            const start = entryModuleId(relative(root, file))
             return this.emitFile({ type: 'chunk', id: start, name: basename(file, '.ts') })
           },
         })
@@ -65,7 +65,7 @@ export function ownSources(root: string, release?: ReleaseTexts): Plugin {
  * The id of a module that begins a thread or a process with this file, named from the root: the
  * bundle holds the id, and must not depend on where the checkout is.
  */
-export function startOf(file: string): string {
+export function entryModuleId(file: string): string {
   return `${START}${file}`
 }
 
@@ -73,15 +73,15 @@ export function startOf(file: string): string {
  * The first statements of each thread and process, because they affect only modules that are loaded
  * later: source maps for stack traces, and the compile cache, which threads do not inherit.
  */
-function startText(file: string, cache: string): string {
+function entryPrologue(file: string, cache: string): string {
   return `${cache}import { setSourceMapsSupport } from 'node:module'
 setSourceMapsSupport(true)
 await import(${JSON.stringify(file)})
 `
 }
 
-/** The values of a module as another module; made by a process, which knows no older sources. */
-function valuesText(file: string): string {
+/** Evaluates a module in a new process and returns a module with its values. */
+function precomputedModule(file: string): string {
   const program = `import * as values from ${JSON.stringify(pathToFileURL(file).href)}
 process.stdout.write(JSON.stringify(values))`
   const made = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
@@ -99,14 +99,14 @@ process.stdout.write(JSON.stringify(values))`
 
 const VALUES_BYTES_MAX = 16 * 1024 * 1024
 
-interface Started {
+interface EntryModule {
   readonly name: string
   /** Adds the module to the bundle and gives the name by which the bundler knows it. */
   readonly emit: (specifier: string) => string
 }
 
 /** The text with the addresses of modules in the bundle for those of sources. */
-function withStarts(text: string, { name, emit }: Started): string {
+function replaceEntryUrls(text: string, { name, emit }: EntryModule): string {
   const code = text.replaceAll(
     STARTED,
     (_whole, specifier: string) => `new URL(import.meta.ROLLUP_FILE_URL_${emit(specifier)})`,

@@ -5,21 +5,21 @@ import { join } from 'node:path'
 const SKIPPED = new Set(['node_modules', 'dist'])
 
 /**
- * True when the output is there and no input is newer, as `make` decides it. A folder counts with
- * all below it; its own modification time reflects removed files.
+ * Reports whether the output exists and no input is newer, like `make`. Folders count with their
+ * content; their own modification time reflects removed files.
  */
 export function isUpToDate(root: string, output: string, inputs: readonly string[]): boolean {
-  const made = fs.statSync(join(root, output), { throwIfNoEntry: false })
-  if (made === undefined) return false
-  return inputs.every((input) => isOlder(`${root}/${input}`, made.mtimeMs))
+  const outputStats = fs.statSync(join(root, output), { throwIfNoEntry: false })
+  if (outputStats === undefined) return false
+  return inputs.every((input) => isOlder(`${root}/${input}`, outputStats.mtimeMs))
 }
 
 function isOlder(file: string, thanMs: number): boolean {
-  const found = fs.statSync(file, { throwIfNoEntry: false })
-  if (found === undefined) return true
-  // Builds carry the time at which they began, in whole milliseconds.
-  if (Math.floor(found.mtimeMs) > thanMs) return false
-  if (!found.isDirectory()) return true
+  const stats = fs.statSync(file, { throwIfNoEntry: false })
+  if (stats === undefined) return true
+  // The modification time of builds is their start time, in whole milliseconds.
+  if (Math.floor(stats.mtimeMs) > thanMs) return false
+  if (!stats.isDirectory()) return true
   return fs
     .readdirSync(file)
     .every(

@@ -1,4 +1,4 @@
-/** One line of the proof: a script that takes `--minutes` and `--seed` and reports what it did. */
+/** An experiment: a script with the flags `--minutes` and `--seed` that reports its results. */
 export interface ProofExperiment {
   readonly name: string
   /** Description of the experiment and its invariants, for the page. */

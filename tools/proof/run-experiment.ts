@@ -4,7 +4,7 @@ import { readReport, type ExperimentReport } from '../../packages/reeve/test/bui
 import type { PlannedExperiment } from './plan.ts'
 import type { ExperimentResult, Outcome } from './result.ts'
 
-export interface ExperimentSurroundings {
+export interface ExperimentContext {
   /** The folder that scripts are relative to. */
   readonly root: string
   readonly seed: number
@@ -19,7 +19,7 @@ export interface ExperimentSurroundings {
 }
 
 /** A round that has begun is finished, and what was broken is mended: on a busy machine, slowly. */
-const GRACE_MS = 6 * 60_000
+const OVERTIME_MS_MAX = 6 * 60_000
 const TAIL_LINES = 60
 /** After a request to end; then the process is killed with all that it started. */
 const END_MS_MAX = 10_000
@@ -27,10 +27,10 @@ const END_MS_MAX = 10_000
 /** Runs the script of an experiment as a process of its own, with a deadline. */
 export async function runExperiment(
   planned: PlannedExperiment,
-  surroundings: ExperimentSurroundings,
+  surroundings: ExperimentContext,
 ): Promise<ExperimentResult> {
   const { experiment, totalMs, minutes } = planned
-  const { root, seed, progress, complain, signal, graceMs = GRACE_MS } = surroundings
+  const { root, seed, progress, complain, signal, graceMs = OVERTIME_MS_MAX } = surroundings
   const startedMs = performance.now()
   const [file, ...args] = experiment.script
   const lengthArgs = ['--minutes', String(minutes), '--seed', String(seed)]
@@ -80,7 +80,7 @@ function followOutput(child: ChildProcess, progress: (report: ExperimentReport) 
   return output
 }
 
-interface Ended extends Output {
+interface EndedExperiment extends Output {
   readonly code: number | null
   readonly isLate: boolean
   readonly limitMs: number
@@ -88,7 +88,15 @@ interface Ended extends Output {
   readonly seed: number
 }
 
-function outcomeOf({ code, isLate, limitMs, report, again, planned, seed }: Ended): Outcome {
+function outcomeOf({
+  code,
+  isLate,
+  limitMs,
+  report,
+  again: repeatCommands,
+  planned,
+  seed,
+}: EndedExperiment): Outcome {
   if (code === 0 && report.notRun !== undefined) return { kind: 'not run', reason: report.notRun }
   const hasCounted = Object.values(report.counts).some((count) => count > 0)
   if (code === 0 && hasCounted) return { kind: 'passed' }
@@ -100,7 +108,7 @@ function outcomeOf({ code, isLate, limitMs, report, again, planned, seed }: Ende
   const minutes = Number((planned.totalMs / 60_000).toFixed(2))
   const { name } = planned.experiment
   const whole = `npm run proof -- --only ${name} --seed ${seed} --minutes ${minutes}`
-  return { kind: 'failed', reason, again: again.length > 0 ? again : [whole] }
+  return { kind: 'failed', reason, again: repeatCommands.length > 0 ? repeatCommands : [whole] }
 }
 
 function endGroup(child: ChildProcess, closed: Promise<unknown>): void {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ProofOptions } from './options.ts'
-import { renderPage, type ProofPlace } from './page.ts'
+import { renderPage, type ProofEnvironment } from './page.ts'
 import { planTime, type PlannedExperiment } from './plan.ts'
 import {
   formatCounts,
@@ -12,9 +12,9 @@ import {
 } from './result.ts'
 import { runExperiment } from './run-experiment.ts'
 
-export interface ProofSurroundings {
+export interface ProofContext {
   readonly root: string
-  readonly place: ProofPlace
+  readonly place: ProofEnvironment
   readonly print: (line: string) => void
   /** Ends the run; no page is written then. */
   readonly signal: AbortSignal
@@ -24,10 +24,7 @@ export interface ProofSurroundings {
 const PROGRESS_EVERY_MS = 15_000
 
 /** Runs the experiments one after the other, and writes the page. Returns the exit status. */
-export async function runProof(
-  options: ProofOptions,
-  surroundings: ProofSurroundings,
-): Promise<number> {
+export async function runProof(options: ProofOptions, surroundings: ProofContext): Promise<number> {
   const { root, place, print, signal } = surroundings
   const { minutes, seed, out } = options
   const startedMs = Date.now()
@@ -42,7 +39,7 @@ export async function runProof(
     print(
       `[${at + 1}/${plan.length}] ${planned.experiment.name}: ${formatDuration(planned.totalMs)}`,
     )
-    results.push(await runOne(planned, options, surroundings))
+    results.push(await runPlanned(planned, options, surroundings))
     if (signal.aborted) return 1
   }
   const tookMs = performance.now() - begunMs
@@ -55,10 +52,10 @@ export async function runProof(
   return isProved(results) ? 0 : 1
 }
 
-async function runOne(
+async function runPlanned(
   planned: PlannedExperiment,
   { seed }: ProofOptions,
-  { root, print, signal }: ProofSurroundings,
+  { root, print, signal }: ProofContext,
 ): Promise<ExperimentResult> {
   let printedMs = performance.now()
   const result = await runExperiment(planned, {

@@ -4,7 +4,7 @@ import { GROUP_BLOCKS } from '../../packages/reeve/src/jobspec/documentation/gro
 import { JOB_BLOCKS } from '../../packages/reeve/src/jobspec/documentation/job-blocks.ts'
 import { TASK_BLOCKS } from '../../packages/reeve/src/jobspec/documentation/task-blocks.ts'
 import { JOB } from '../../packages/reeve/src/jobspec/schema/job.ts'
-import type { BlockTable, Nested } from '../../packages/reeve/src/jobspec/schema/table.ts'
+import type { BlockMapping, Nested } from '../../packages/reeve/src/jobspec/schema/table.ts'
 
 /** One step on the way from the job to a block. */
 interface Step {
@@ -16,7 +16,7 @@ interface Step {
 export interface DocumentedBlock {
   readonly name: string
   /** Undefined for blocks whose content is free. */
-  readonly table: BlockTable | undefined
+  readonly table: BlockMapping | undefined
   readonly placements: readonly (readonly Step[])[]
   readonly documentation: BlockDocumentation
 }
@@ -31,7 +31,7 @@ const DOCUMENTATION: Readonly<Record<string, BlockDocumentation>> = {
 export function documentedBlocks(): readonly DocumentedBlock[] {
   const found = new Map<
     string,
-    { table: BlockTable | undefined; placements: (readonly Step[])[] }
+    { table: BlockMapping | undefined; placements: (readonly Step[])[] }
   >()
   found.set('job', { table: JOB, placements: [[]] })
   visit(JOB, [])
@@ -48,7 +48,7 @@ export function documentedBlocks(): readonly DocumentedBlock[] {
     documentation: DOCUMENTATION[name] ?? { purpose: '' },
   }))
 
-  function visit(table: BlockTable, path: readonly Step[]): void {
+  function visit(table: BlockMapping, path: readonly Step[]): void {
     for (const [name, row] of Object.entries(table.blocks)) {
       const placement = [...path, { name, row }]
       const known = found.get(name)

@@ -1,5 +1,5 @@
 import { code, sentence, table } from './page.ts'
-import { asSchema, listOf, type Schema } from './sample.ts'
+import { asSchema, asArray, type Schema } from './sample.ts'
 
 /** Where named schemas are described, from a page of the API reference. */
 export const TYPES_PAGE = 'types.md'
@@ -15,7 +15,7 @@ export class NamedSchemas {
       if (this.#schemas.has($id)) return
       this.#schemas.set($id, schema)
     }
-    for (const inner of innerSchemas(schema)) this.note(inner)
+    for (const inner of nestedSchemas(schema)) this.note(inner)
   }
 
   sorted(): readonly (readonly [name: string, schema: Schema])[] {
@@ -23,12 +23,12 @@ export class NamedSchemas {
   }
 }
 
-function innerSchemas(schema: Schema): readonly Schema[] {
+function nestedSchemas(schema: Schema): readonly Schema[] {
   return [
     ...Object.values(asSchema(schema['properties'])),
     ...Object.values(asSchema(schema['patternProperties'])),
-    ...listOf(schema['anyOf']),
-    ...listOf(schema['allOf']),
+    ...asArray(schema['anyOf']),
+    ...asArray(schema['allOf']),
     schema['items'],
     schema['additionalProperties'],
   ]
@@ -38,7 +38,7 @@ function innerSchemas(schema: Schema): readonly Schema[] {
 
 /** The fields of an object; empty for anything else. */
 export function fieldTable(schema: Schema): string {
-  const required = new Set(listOf(schema['required']))
+  const required = new Set(asArray(schema['required']))
   const rows = Object.entries(asSchema(schema['properties'])).map(([name, inner]) => [
     code(name),
     typeText(asSchema(inner)),
@@ -62,10 +62,10 @@ function describeField(schema: Schema, isOptional: boolean): string {
 export function typeText(schema: Schema): string {
   const { $id, type } = schema
   if (typeof $id === 'string') return `[${$id}](${TYPES_PAGE}#${$id.toLowerCase()})`
-  const values = listOf(schema['enum'])
+  const values = asArray(schema['enum'])
   if (values.length > 0) return values.map((value) => code(JSON.stringify(value))).join(', ')
   if ('const' in schema) return code(JSON.stringify(schema['const']))
-  const variants = listOf(schema['anyOf']).map(asSchema)
+  const variants = asArray(schema['anyOf']).map(asSchema)
   if (variants.length > 0) return [...new Set(variants.map(typeText))].join(' or ')
   if (type === 'array') return `list of ${typeText(asSchema(schema['items']))}`
   if (type === 'object') return mapText(schema)

@@ -1,4 +1,4 @@
-import type { BlockTable } from '../../packages/reeve/src/jobspec/schema/table.ts'
+import type { BlockMapping } from '../../packages/reeve/src/jobspec/schema/table.ts'
 import { VOLUME } from '../../packages/reeve/src/jobspec/schema/volume.ts'
 import { TYPE_NAMES } from './job-file.ts'
 import { code, page, table } from './page.ts'
@@ -32,7 +32,7 @@ const CONSTRAINTS =
   'Restricts the nodes on which it may be created, as the ' +
   '[constraint](job-file/constraint.md) of a job, except `distinct_hosts` and `distinct_property`.'
 
-function argumentTable({ attributes }: BlockTable): string {
+function argumentTable({ attributes }: BlockMapping): string {
   const rows = Object.entries(attributes).map(([name, { kind, help }]) => [
     code(name),
     code(TYPE_NAMES[kind]),

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fileEntry, readTree, type Entry } from './archive.ts'
-import { makeCache, RUNTIME_FLAGS } from './cache.ts'
+import { buildCompileCache, RUNTIME_FLAGS } from './cache.ts'
 import { manualPages } from './manual.ts'
 import { listParts, noticeText, partsDocument } from './parts.ts'
 import { bundleRelease } from './program.ts'
@@ -34,7 +34,7 @@ export async function buildInstallation(
   const name = await bundleRelease(root, program, stamp)
   fs.writeFileSync(join(program, 'reeve.js'), `import './${name}/reeve.js'\n`)
   fs.writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
-  await makeCache({ folder: program, name, node: join(root, 'node_modules/node/bin/node') })
+  await buildCompileCache({ folder: program, name, node: join(root, 'node_modules/node/bin/node') })
   if (!(await buildWeb(root))) throw new Error('The web UI could not be built.')
   const parts = listParts(root, ['packages/reeve', 'packages/web'])
   const notice = noticeText(parts, stamp)

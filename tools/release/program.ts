@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown, type Plugin } from 'rolldown'
-import { escapeModules, nameOf, shortenMaps } from '../build/bundle.ts'
-import { ownSources, startOf } from '../build/own-sources.ts'
+import { escapeModules, contentHash, shortenMaps } from '../build/bundle.ts'
+import { createSourcePlugin, entryModuleId } from '../build/own-sources.ts'
 import { SOURCE } from '../build/paths.ts'
 import * as fs from 'node:fs'
 import type { ReleaseStamp } from './stamp.ts'
@@ -21,11 +21,11 @@ export async function bundleRelease(
   const draft = join(folder, 'draft')
   const bundle = await rolldown({
     cwd: root,
-    input: { reeve: startOf(SOURCE) },
+    input: { reeve: entryModuleId(SOURCE) },
     platform: 'node',
     external: (id) => id.startsWith('node:') || OPTIONAL.has(id),
     plugins: [
-      ownSources(root, { stamp: stampText(stamp), cache: cacheText() }),
+      createSourcePlugin(root, { stamp: stampText(stamp), cache: cacheText() }),
       nativeBinding(root, stamp.target),
     ],
     logLevel: 'warn',
@@ -44,7 +44,7 @@ export async function bundleRelease(
   await bundle.close()
   shortenMaps(draft)
   escapeModules(draft)
-  const name = nameOf(draft)
+  const name = contentHash(draft)
   fs.renameSync(draft, join(folder, name))
   return name
 }

@@ -1,4 +1,4 @@
-/** One thing a tool complains about. */
+/** A violation that a tool reports. */
 export interface Finding {
   readonly path: string
   readonly line: number
@@ -6,7 +6,7 @@ export interface Finding {
   readonly message: string
 }
 
-/** By place, so that the output of a run is the same on every machine. */
+/** Sorts by path and line, so that the output is equal on every machine. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
   return findings.toSorted(
     (a, b) => compare(a.path, b.path) || a.line - b.line || compare(a.message, b.message),

@@ -3,7 +3,7 @@ import type { Repository } from './repository.ts'
 import { createResolver, type Resolver, type Target } from './resolve.ts'
 import type { Source } from './tree.ts'
 
-/** All sources and what they import from one another. */
+/** All sources and their imports. */
 export interface Graph {
   readonly resolver: Resolver
   readonly modules: ReadonlyMap<string, Module>

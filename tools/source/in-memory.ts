@@ -1,6 +1,6 @@
 import { repositoryOf, type Repository } from './repository.ts'
 
-/** A repository made of texts, for the tests of the tools. */
-export function repositoryFrom(files: Readonly<Record<string, string>>): Repository {
+/** An in-memory repository, for tests of the tools. */
+export function createMemoryRepository(files: Readonly<Record<string, string>>): Repository {
   return repositoryOf(Object.keys(files), (path) => files[path] ?? '')
 }

@@ -9,7 +9,7 @@ export function isTestSupport(path: string): boolean {
   return /^packages\/[^/]+\/(?:test|bench|fuzz|sim)\//.test(path)
 }
 
-/** Read by a tool, not by the product: such as the configuration of the build of the web UI. */
+/** Configuration of a tool, such as that of the web build. */
 export function isConfig(path: string): boolean {
   return /\.config\.(?:mjs|ts)$/.test(path)
 }

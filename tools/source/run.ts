@@ -13,7 +13,7 @@ export async function loadAreas(): Promise<Areas> {
   return readAreas(config.areas)
 }
 
-/** Prints what was found and sets the exit code. */
+/** Prints the findings and sets the exit code. */
 export function report(tool: string, findings: readonly Finding[]): void {
   for (const finding of sortFindings(findings)) console.log(formatFinding(finding))
   if (findings.length === 0) return

@@ -2,22 +2,22 @@
  * A process that runs test files tells where a file begins and ends by tests of its own, because
  * the events of the runner name the place of a test's call, which may be in a shared suite.
  */
-const MARKER = '\u0001reeve'
+const EVENT_PREFIX = '\u0001reeve'
 
 /** A name pattern for the events themselves, so that a filter by name keeps them. */
-export const EVENT_PATTERN = `^${MARKER}`
+export const EVENT_PATTERN = `^${EVENT_PREFIX}`
 
-export function beginOf(file: string): string {
-  return `${MARKER} begin ${file}`
+export function beginEventName(file: string): string {
+  return `${EVENT_PREFIX} begin ${file}`
 }
 
-export function endOf(file: string): string {
-  return `${MARKER} end ${file}`
+export function endEventName(file: string): string {
+  return `${EVENT_PREFIX} end ${file}`
 }
 
 /** The types of resources that the tests of a file left open; the file is '' when unknown. */
-export function leakOf(file: string, types: readonly string[]): string {
-  return `${MARKER} leak ${types.join()} ${file}`
+export function leakEventName(file: string, types: readonly string[]): string {
+  return `${EVENT_PREFIX} leak ${types.join()} ${file}`
 }
 
 export interface FileEvent {
@@ -28,9 +28,9 @@ export interface FileEvent {
 }
 
 /** The event that a test stands for, or undefined for any other test. */
-export function readEvent(name: string): FileEvent | undefined {
-  if (!name.startsWith(`${MARKER} `)) return undefined
-  const [kind = '', ...rest] = name.slice(MARKER.length + 1).split(' ')
+export function parseEventName(name: string): FileEvent | undefined {
+  if (!name.startsWith(`${EVENT_PREFIX} `)) return undefined
+  const [kind = '', ...rest] = name.slice(EVENT_PREFIX.length + 1).split(' ')
   if (kind !== 'leak') return { kind, file: rest.join(' ') }
   return { kind, types: (rest[0] ?? '').split(','), file: rest.slice(1).join(' ') }
 }

@@ -8,7 +8,7 @@ import {
   type Source,
   type SyntaxNode,
 } from '../source/tree.ts'
-import type { Complaint } from './file.ts'
+import type { Violation } from './file.ts'
 
 /** The budgets of the style guide, "Files, functions, comments". */
 const COLUMNS_MAX = 100
@@ -16,7 +16,7 @@ const FILE_LINES_MAX = 500
 const FUNCTION_LINES_MAX = 70
 const PARAMETERS_MAX = 5
 
-export function* checkLineLength(source: Source): Iterable<Complaint> {
+export function* checkLineLength(source: Source): Iterable<Violation> {
   const inTemplate = templateLines(source)
   const literals = literalColumns(source)
   for (const [index, text] of source.lines.entries()) {
@@ -50,13 +50,13 @@ function templateLines({ nodes }: Source): ReadonlySet<number> {
   return lines
 }
 
-export function* checkFileLength({ lines }: Source): Iterable<Complaint> {
+export function* checkFileLength({ lines }: Source): Iterable<Violation> {
   const count = lines.at(-1) === '' ? lines.length - 1 : lines.length
   if (count > FILE_LINES_MAX)
     yield { line: 1, message: `${count} lines, at most ${FILE_LINES_MAX}: split it by idea` }
 }
 
-export function* checkFunctionLength(source: Source): Iterable<Complaint> {
+export function* checkFunctionLength(source: Source): Iterable<Violation> {
   const { path } = source
   if (isTest(path) || isTestSupport(path) || path.startsWith('packages/contract/')) return
   for (const { node, name } of functionsOf(source)) {
@@ -84,7 +84,7 @@ function isLiteral(node: SyntaxNode | undefined): boolean {
   return node?.type === 'ObjectExpression' || node?.type === 'ArrayExpression'
 }
 
-export function* checkParameters(source: Source): Iterable<Complaint> {
+export function* checkParameters(source: Source): Iterable<Violation> {
   for (const { node, name } of functionsOf(source)) {
     const parameters = nodesAt(node, 'params').length > 0 ? 'params' : 'parameters'
     const count = nodesAt(node, parameters).filter((one) => textAt(one, 'name') !== 'this').length

@@ -3,19 +3,19 @@ import type { Finding } from '../source/finding.ts'
 import type { Source } from '../source/tree.ts'
 
 /** A rule about one source file. */
-export type FileRule = (source: Source, areas: Areas) => Iterable<Complaint>
+export type FileRule = (source: Source, areas: Areas) => Iterable<Violation>
 
-/** A finding whose path and rule name the caller knows. */
-export interface Complaint {
+/** A finding without path and rule, which the caller adds. */
+export interface Violation {
   readonly line: number
   readonly message: string
 }
 
-export function findingsOf(path: string, rule: string, complaints: Iterable<Complaint>): Finding[] {
+export function toFindings(path: string, rule: string, complaints: Iterable<Violation>): Finding[] {
   return Array.from(complaints, ({ line, message }) => ({ path, line, rule, message }))
 }
 
-/** The path below the repository without its ending: for rules about names. */
-export function wordsOf(path: string): string[] {
+/** Splits a path into words, for rules about names. */
+export function pathWords(path: string): string[] {
   return path.split(/[/.-]/)
 }

@@ -9,16 +9,16 @@ import {
   type Source,
   type SyntaxNode,
 } from '../source/tree.ts'
-import type { Complaint } from './file.ts'
+import type { Violation } from './file.ts'
 
 /** Rules about forms of the language that the style guide forbids. */
 
-export function* checkAny(source: Source): Iterable<Complaint> {
+export function* checkAny(source: Source): Iterable<Violation> {
   for (const { node } of nodesOf(source, ['TSAnyKeyword']))
     yield { line: lineOf(node), message: 'no any: use unknown and find out, or say the type' }
 }
 
-export function* checkAssertion(source: Source): Iterable<Complaint> {
+export function* checkAssertion(source: Source): Iterable<Violation> {
   for (const { node } of nodesOf(source, ['TSNonNullExpression']))
     yield {
       line: node.loc.end.line,
@@ -29,7 +29,7 @@ export function* checkAssertion(source: Source): Iterable<Complaint> {
       yield { line: lineOf(node), message: 'no "!:": give it a value where it is declared' }
 }
 
-export function* checkCasts(source: Source): Iterable<Complaint> {
+export function* checkCasts(source: Source): Iterable<Violation> {
   const explained = explainedLines(source)
   const reported = new Set<number>()
   for (const placed of nodesOf(source, ['TSAsExpression', 'TSTypeAssertion'])) {
@@ -67,7 +67,7 @@ function explainedLines({ comments }: Source): ReadonlySet<number> {
 }
 
 /** Configuration files are read by tools that ask for a default export. */
-export function* checkDefaultExport(source: Source): Iterable<Complaint> {
+export function* checkDefaultExport(source: Source): Iterable<Violation> {
   if (/\.config\.(?:mjs|ts)$/.test(source.path)) return
   const message = 'no default export: a name that every importer shares can be searched for'
   for (const { node } of nodesOf(source, ['ExportDefaultDeclaration']))
@@ -84,7 +84,7 @@ const IMPURE = new Map([
   ['localeCompare', 'compare by code unit: the answer must not depend on the machine'],
 ])
 
-export function* checkPurity(source: Source, areas: Areas): Iterable<Complaint> {
+export function* checkPurity(source: Source, areas: Areas): Iterable<Violation> {
   if (areas.areaOf(source.path)?.pure !== true) return
   for (const { node } of nodesOf(source, ['MemberExpression', 'OptionalMemberExpression'])) {
     const property = textAt(nodeAt(node, 'property'), 'name') ?? ''
@@ -110,7 +110,7 @@ function readsClock(node: SyntaxNode): boolean {
 const TEST_FUNCTIONS = new Set(['test', 'it', 'describe', 'suite', 't'])
 
 /** Tests that silently do not run, or silently keep the others from running. */
-export function* checkSkippedTests(source: Source): Iterable<Complaint> {
+export function* checkSkippedTests(source: Source): Iterable<Violation> {
   if (!isTest(source.path)) return
   const explained = explainedLines(source)
   for (const { node } of nodesOf(source, ['CallExpression'])) {

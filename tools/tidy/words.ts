@@ -1,20 +1,20 @@
 import type { Repository } from '../source/repository.ts'
 import type { Source } from '../source/tree.ts'
-import { findingsOf, wordsOf, type Complaint } from './file.ts'
+import { toFindings, pathWords, type Violation } from './file.ts'
 import type { Finding } from '../source/finding.ts'
 
 /** Names of files and folders that say nothing, whatever is inside. */
 const EMPTY_NAMES = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'misc'])
 
-export function* checkName({ path }: Source): Iterable<Complaint> {
-  const word = wordsOf(path).find((one) => EMPTY_NAMES.has(one))
+export function* checkName({ path }: Source): Iterable<Violation> {
+  const word = pathWords(path).find((one) => EMPTY_NAMES.has(one))
   if (word !== undefined)
     yield { line: 1, message: `"${word}" says nothing: name the file after the idea it holds` }
 }
 
 const UNFINISHED = /\b(?:TODO|FIXME|XXX|HACK)\b(?!\s*\(?#\d+)/
 
-export function* checkTodo({ comments }: Source): Iterable<Complaint> {
+export function* checkTodo({ comments }: Source): Iterable<Violation> {
   for (const { value, loc } of comments)
     for (const [index, text] of value.split('\n').entries())
       if (UNFINISHED.test(text))
@@ -53,12 +53,12 @@ export function checkVendorNames(repository: Repository): Finding[] {
   )
   return texts.flatMap((path) => {
     const lines = repository.read(path).split('\n')
-    return findingsOf(path, 'vendor', [...vendorsIn([path], 0), ...vendorsIn(lines, 1)])
+    return toFindings(path, 'vendor', [...vendorsIn([path], 0), ...vendorsIn(lines, 1)])
   })
 }
 
-/** `firstLine` 0 stands for the path itself, reported at line 1. */
-function* vendorsIn(lines: readonly string[], firstLine: number): Iterable<Complaint> {
+/** `headerLine` 0 stands for the path itself, reported at line 1. */
+function* vendorsIn(lines: readonly string[], firstLine: number): Iterable<Violation> {
   for (const [index, text] of lines.entries())
     for (const [head, tail, instead] of VENDORS) {
       const found = new RegExp(head + tail, 'i').exec(text)

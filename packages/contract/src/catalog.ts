@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nullable, type Shape } from './shape.ts'
+import { MapOf, Nullable, type Infer } from './shape.ts'
 import { Uuid } from './v1/identifier.ts'
 import { ServiceRegistration } from './v1/service-registration.ts'
 
@@ -18,18 +18,18 @@ import { ServiceRegistration } from './v1/service-registration.ts'
  * A service instance as its agent knows it; the servers add the other fields of a
  * ServiceRegistration.
  */
-export const OfferedService = Type.Object(
+export const ReportedService = Type.Object(
   Type.Pick(ServiceRegistration, ['ID', 'ServiceName', 'Tags', 'Address', 'Port', 'Checks'])
     .properties,
 )
-export type OfferedService = Shape<typeof OfferedService>
+export type ReportedService = Infer<typeof ReportedService>
 
 /** All services that one allocation offers now. Services that are not listed are deregistered. */
 export const AllocationServices = Type.Object({
   allocation: Uuid(),
-  services: Type.Array(OfferedService),
+  services: Type.Array(ReportedService),
 })
-export type AllocationServices = Shape<typeof AllocationServices>
+export type AllocationServices = Infer<typeof AllocationServices>
 
 export const ServicesMessage = Type.Object({
   kind: Type.Literal('services'),
@@ -42,13 +42,13 @@ export const ServicesMessage = Type.Object({
     }),
   ),
 })
-export type ServicesMessage = Shape<typeof ServicesMessage>
+export type ServicesMessage = Infer<typeof ServicesMessage>
 
 export const ServicesAck = Type.Object({
   kind: Type.Literal('services-ack'),
   seq: Type.Integer(),
 })
-export type ServicesAck = Shape<typeof ServicesAck>
+export type ServicesAck = Infer<typeof ServicesAck>
 
 /** Topics of a watch. A node sees only what its own allocations may read. */
 export const WatchTopic = Type.Union([
@@ -61,7 +61,7 @@ export const WatchTopic = Type.Union([
     path: Type.String({ description: 'Prefix of the paths.' }),
   }),
 ])
-export type WatchTopic = Shape<typeof WatchTopic>
+export type WatchTopic = Infer<typeof WatchTopic>
 
 export const WatchMessage = Type.Object({
   kind: Type.Literal('watch'),
@@ -75,7 +75,7 @@ export const UnwatchMessage = Type.Object({
 })
 
 /** Current value of a watch. One field is set, depending on the topic. */
-export const FactsMessage = Type.Object({
+export const WatchUpdateMessage = Type.Object({
   kind: Type.Literal('facts'),
   id: Type.Integer(),
   instances: Type.Optional(Type.Array(ServiceRegistration)),
@@ -85,4 +85,4 @@ export const FactsMessage = Type.Object({
   items: Type.Optional(Nullable(MapOf(Type.String()))),
   paths: Type.Optional(Type.Array(Type.String())),
 })
-export type FactsMessage = Shape<typeof FactsMessage>
+export type WatchUpdateMessage = Infer<typeof WatchUpdateMessage>

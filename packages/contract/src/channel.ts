@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import {
-  FactsMessage,
+  WatchUpdateMessage,
   ServicesAck,
   ServicesMessage,
   UnwatchMessage,
@@ -9,7 +9,7 @@ import {
 import { CHANNEL_VERSIONS } from './channel-version.ts'
 import { MigrateMessage, NoDataMessage } from './migrate.ts'
 import { OpenMessage, ReplyMessage, RequestMessage } from './remote.ts'
-import { Index, MapOf, Nullable, type Shape } from './shape.ts'
+import { Index, MapOf, Nullable, type Infer } from './shape.ts'
 import {
   AllocationDeploymentStatus,
   AllocationNetworkStatus,
@@ -77,7 +77,7 @@ export const NodeRegistration = Type.Object(
   ]).properties,
   { description: 'A machine as its agent describes it.' },
 )
-export type NodeRegistration = Shape<typeof NodeRegistration>
+export type NodeRegistration = Infer<typeof NodeRegistration>
 
 export const HelloMessage = Type.Object({
   kind: Type.Literal('hello'),
@@ -97,7 +97,7 @@ export const HelloMessage = Type.Object({
     Type.Integer({ description: 'The clock of the node, in milliseconds since the Unix epoch.' }),
   ),
 })
-export type HelloMessage = Shape<typeof HelloMessage>
+export type HelloMessage = Infer<typeof HelloMessage>
 
 export const HeartbeatMessage = Type.Object({ kind: Type.Literal('heartbeat') })
 
@@ -108,7 +108,7 @@ export const HeartbeatMessage = Type.Object({ kind: Type.Literal('heartbeat') })
 export const ReportedTaskState = Type.Partial(
   Type.Object({ ...TaskState.properties, Events: Type.Array(Type.Partial(TaskEvent)) }),
 )
-export type ReportedTaskState = Shape<typeof ReportedTaskState>
+export type ReportedTaskState = Infer<typeof ReportedTaskState>
 
 /** Status update of one allocation. Absent fields are unchanged. */
 export const AllocationUpdate = Type.Object({
@@ -124,7 +124,7 @@ export const AllocationUpdate = Type.Object({
   ),
   NetworkStatus: Type.Optional(AllocationNetworkStatus),
 })
-export type AllocationUpdate = Shape<typeof AllocationUpdate>
+export type AllocationUpdate = Infer<typeof AllocationUpdate>
 
 /**
  * Status updates of a node. At most one message is unacknowledged; later changes are merged into
@@ -135,7 +135,7 @@ export const StatusMessage = Type.Object({
   seq: Type.Integer({ minimum: 1, description: 'Counts up on one channel.' }),
   updates: Type.Array(AllocationUpdate),
 })
-export type StatusMessage = Shape<typeof StatusMessage>
+export type StatusMessage = Infer<typeof StatusMessage>
 
 export const NodeMessage = Type.Object({ kind: Type.Literal('node'), node: NodeRegistration })
 
@@ -150,7 +150,7 @@ export const AgentMessage = Type.Union([
   UnwatchMessage,
   MigrateMessage,
 ])
-export type AgentMessage = Shape<typeof AgentMessage>
+export type AgentMessage = Infer<typeof AgentMessage>
 
 export const WelcomeMessage = Type.Object({
   kind: Type.Literal('welcome'),
@@ -165,14 +165,14 @@ export const WelcomeMessage = Type.Object({
     }),
   ),
 })
-export type WelcomeMessage = Shape<typeof WelcomeMessage>
+export type WelcomeMessage = Infer<typeof WelcomeMessage>
 
 /** Response to a heartbeat. The time to the next one changes with the number of nodes. */
 export const HeartbeatReply = Type.Object({
   kind: Type.Literal('heartbeat'),
   heartbeatMs: Type.Integer({ minimum: 1 }),
 })
-export type HeartbeatReply = Shape<typeof HeartbeatReply>
+export type HeartbeatReply = Infer<typeof HeartbeatReply>
 
 /**
  * Fields of an allocation that an agent needs and may read; placement metrics are not among them.
@@ -196,7 +196,7 @@ export const AssignedAllocation = Type.Pick(AllocationRecord, [
   'AllocModifyIndex',
   'CreateTime',
 ])
-export type AssignedAllocation = Shape<typeof AssignedAllocation>
+export type AssignedAllocation = Infer<typeof AssignedAllocation>
 
 /** An allocation that the agent should run. */
 export interface DesiredAllocation {
@@ -205,7 +205,7 @@ export interface DesiredAllocation {
 }
 
 /**
- * Wire form of DesiredAllocation. Either `job` or `jobOf` gives the job, so that a message carries
+ * Wire form of DesiredAllocation. Either `job` or `jobKeyOf` gives the job, so that a message carries
  * each job once.
  */
 export const DesiredEntry = Type.Object({
@@ -218,7 +218,7 @@ export const DesiredEntry = Type.Object({
     }),
   ),
 })
-export type DesiredEntry = Shape<typeof DesiredEntry>
+export type DesiredEntry = Infer<typeof DesiredEntry>
 
 /**
  * Allocations that the node should run. With `full` the listing is complete, so allocations that
@@ -240,17 +240,17 @@ export const DesiredMessage = Type.Object({
     description: 'Allocations that the servers have purged: the node stops and removes them.',
   }),
 })
-export type DesiredMessage = Shape<typeof DesiredMessage>
+export type DesiredMessage = Infer<typeof DesiredMessage>
 
 export const AckMessage = Type.Object({ kind: Type.Literal('ack'), seq: Type.Integer() })
-export type AckMessage = Shape<typeof AckMessage>
+export type AckMessage = Infer<typeof AckMessage>
 
 /**
  * Rejection of a node; the server closes the channel after it. The agent retries later, because
  * the cause may have been fixed.
  */
 export const RefuseMessage = Type.Object({ kind: Type.Literal('refuse'), message: Type.String() })
-export type RefuseMessage = Shape<typeof RefuseMessage>
+export type RefuseMessage = Infer<typeof RefuseMessage>
 
 export const ServerMessage = Type.Union([
   WelcomeMessage,
@@ -261,7 +261,7 @@ export const ServerMessage = Type.Union([
   RequestMessage,
   OpenMessage,
   ServicesAck,
-  FactsMessage,
+  WatchUpdateMessage,
   NoDataMessage,
 ])
-export type ServerMessage = Shape<typeof ServerMessage>
+export type ServerMessage = Infer<typeof ServerMessage>

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Shape } from './shape.ts'
+import type { Infer } from './shape.ts'
 import { Uuid } from './v1/identifier.ts'
 
 /**
@@ -17,7 +17,7 @@ export const MigrateMessage = Type.Object({
   kind: Type.Literal('migrate'),
   allocation: Uuid('The new one, which has to be of the node that asks.'),
 })
-export type MigrateMessage = Shape<typeof MigrateMessage>
+export type MigrateMessage = Infer<typeof MigrateMessage>
 
 /** There is nothing to be had, and will not be: the allocation begins empty. */
 export const NoDataMessage = Type.Object({
@@ -25,4 +25,4 @@ export const NoDataMessage = Type.Object({
   allocation: Type.String(),
   reason: Type.String(),
 })
-export type NoDataMessage = Shape<typeof NoDataMessage>
+export type NoDataMessage = Infer<typeof NoDataMessage>

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nullable, type Shape } from './shape.ts'
+import { MapOf, Nullable, type Infer } from './shape.ts'
 import { PAUSE_STATES } from './v1/allocation.ts'
 import { FOLLOWED_LEVELS } from './v1/agent.ts'
 import { CheckResult } from './v1/client-stats.ts'
@@ -45,14 +45,14 @@ export const VolumeOnNode = Type.Object({
   parameters: MapOf(Type.String()),
   path: Type.String({ description: 'Path on the node; empty until the volume is created.' }),
 })
-export type VolumeOnNode = Shape<typeof VolumeOnNode>
+export type VolumeOnNode = Infer<typeof VolumeOnNode>
 
 /** Result of a node that created or found a volume. */
 export const MadeVolume = Type.Object({
   path: Type.String({ minLength: 1, maxLength: 4096 }),
   bytes: Type.Integer({ minimum: 0 }),
 })
-export type MadeVolume = Shape<typeof MadeVolume>
+export type MadeVolume = Infer<typeof MadeVolume>
 
 /** Requests with a small response. The server has already checked the caller's permission. */
 export const NodeRequest = Type.Union([
@@ -91,7 +91,7 @@ export const NodeRequest = Type.Union([
   Type.Object({ verb: Type.Literal('register-volume'), volume: VolumeOnNode }),
   Type.Object({ verb: Type.Literal('delete-volume'), volume: VolumeOnNode }),
 ])
-export type NodeRequest = Shape<typeof NodeRequest>
+export type NodeRequest = Infer<typeof NodeRequest>
 
 /** Latest output of a task, and the checks that failed at that time. */
 export const LastOutput = Type.Object({
@@ -99,7 +99,7 @@ export const LastOutput = Type.Object({
   Text: Type.String({ maxLength: 64 * 1024 }),
   Checks: Type.Array(CheckResult, { maxItems: 1_000 }),
 })
-export type LastOutput = Shape<typeof LastOutput>
+export type LastOutput = Infer<typeof LastOutput>
 
 /**
  * Entries of one directory that a list shows, and the characters of their names as JSON: one
@@ -169,7 +169,7 @@ export const NodeStreamRequest = Type.Union([
     { description: 'The log of the agent itself, line by line as it is written.' },
   ),
 ])
-export type NodeStreamRequest = Shape<typeof NodeStreamRequest>
+export type NodeStreamRequest = Infer<typeof NodeStreamRequest>
 
 /** Error of a node, as it is reported to the caller. */
 export const RemoteError = Type.Object({
@@ -182,14 +182,14 @@ export const RemoteError = Type.Object({
     }),
   ),
 })
-export type RemoteError = Shape<typeof RemoteError>
+export type RemoteError = Infer<typeof RemoteError>
 
 export const RequestMessage = Type.Object({
   kind: Type.Literal('request'),
   id: Type.String(),
   request: NodeRequest,
 })
-export type RequestMessage = Shape<typeof RequestMessage>
+export type RequestMessage = Infer<typeof RequestMessage>
 
 /** Response to a request; also the error of a stream that the node cannot dial. */
 export const ReplyMessage = Type.Object({
@@ -198,7 +198,7 @@ export const ReplyMessage = Type.Object({
   ok: Type.Optional(Type.Unknown({ description: 'Response body of the route.' })),
   error: Type.Optional(RemoteError),
 })
-export type ReplyMessage = Shape<typeof ReplyMessage>
+export type ReplyMessage = Infer<typeof ReplyMessage>
 
 export const OpenMessage = Type.Object({
   kind: Type.Literal('open'),
@@ -206,11 +206,11 @@ export const OpenMessage = Type.Object({
   secret: Type.String({ description: 'Proves that this node was asked; good for one dial.' }),
   request: NodeStreamRequest,
 })
-export type OpenMessage = Shape<typeof OpenMessage>
+export type OpenMessage = Infer<typeof OpenMessage>
 
 /** The first message of a stream, a text. */
 export const StreamOpening = Type.Object({
   opened: Type.Optional(Type.Literal(true)),
   error: Type.Optional(RemoteError),
 })
-export type StreamOpening = Shape<typeof StreamOpening>
+export type StreamOpening = Infer<typeof StreamOpening>

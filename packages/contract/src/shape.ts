@@ -7,12 +7,12 @@ export type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T
 
-/** The type of a record as responses carry it: every field present, null where it may be. */
-export type Shape<S extends TSchema> = DeepReadonly<Static<S>>
+/** The type of a record in responses: all fields are present, and may be null if declared so. */
+export type Infer<S extends TSchema> = DeepReadonly<Static<S>>
 
 /**
- * The type of the same record as a request carries it. Every field may be absent or null (null
- * leaves a field at its default), so one schema serves both directions.
+ * The type of a record in requests: every field may be absent or null, which means its default. So
+ * one schema serves both directions.
  */
 export type Input<T> = T extends readonly (infer E)[]
   ? readonly Input<E>[]
@@ -20,12 +20,12 @@ export type Input<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]?: Input<T[K]> | null | undefined }
     : T
 
-/** A record with the name that the API document has for it. */
+/** An object schema with the name that it has in the API document. */
 export function Named<P extends TProperties>($id: string, fields: P) {
   return Type.Object(fields, { $id })
 }
 
-/** A value or null: the wire's way to show an unset pointer, list or map. */
+/** A value or null, which is the wire form of an unset pointer, list or map. */
 export function Nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()])
 }
@@ -46,12 +46,12 @@ export function Timestamp(description?: string) {
   return Type.String({ format: 'date-time', ...(description === undefined ? {} : { description }) })
 }
 
-/** A position of the one monotonic change counter. */
+/** A commit index: the position in the log. */
 export function Index(description?: string) {
   return Type.Integer({ minimum: 0, ...(description === undefined ? {} : { description }) })
 }
 
-/** Map of string keys to one kind of value; keys are data, so they keep their case. */
+/** A map with string keys and values of one type. */
 export function MapOf<S extends TSchema>(value: S) {
   return Type.Record(Type.String(), value)
 }

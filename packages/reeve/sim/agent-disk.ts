@@ -1,18 +1,18 @@
 import type { Assignment } from '../src/agent/assignment.ts'
 import type { AgentStorage } from '../src/agent/index.ts'
 import { MemoryStore } from '../src/agent/store/store.ts'
-import { PathsOnlyWorkspace } from '../src/agent/store/workspace.ts'
-import type { Draws } from './draws.ts'
+import { NoopWorkspace } from '../src/agent/store/workspace.ts'
+import type { RandomStream } from './draws.ts'
 import type { ProcessClock } from './virtual-clock.ts'
 
 /** Most writes are fast; some take long enough for the agent to die before they are durable. */
 const SLOW_WRITE_CHANCE = 0.2
-const SLOW_WRITE_MS_MAX = 5
+const MAX_SLOW_WRITE_MS = 5
 
 export interface AgentDiskOptions {
   readonly nodeId: string
   readonly secret: string
-  readonly draws: Draws
+  readonly random: RandomStream
 }
 
 /**
@@ -39,7 +39,7 @@ export class AgentDisk {
   storageFor(clock: ProcessClock, bootId: string): AgentStorage {
     const { nodeId } = this.#options
     const write = async (change: () => void | Promise<void>): Promise<void> => {
-      await this.#writing(clock)
+      await this.#delayWrite(clock)
       await change()
     }
     return {
@@ -57,7 +57,7 @@ export class AgentDisk {
             return this.#store.remove(id)
           }),
       },
-      workspace: new PathsOnlyWorkspace(),
+      workspace: new NoopWorkspace(),
       recordsDir: '/nowhere/tasks',
       open: () =>
         Promise.resolve({
@@ -66,18 +66,18 @@ export class AgentDisk {
           bootId,
           ...(this.#region === undefined ? {} : { region: this.#region }),
         }),
-      keepRegion: (region) => write(() => void (this.#region = region)),
-      keepMeta: () => Promise.resolve(),
-      keepVolumes: () => Promise.resolve(),
-      keepSecret: (secret) => write(() => void (this.#secret = secret)),
-      sweepRecords: () => Promise.resolve(),
+      saveRegion: (region) => write(() => void (this.#region = region)),
+      saveMeta: () => Promise.resolve(),
+      saveVolumes: () => Promise.resolve(),
+      saveSecret: (secret) => write(() => void (this.#secret = secret)),
+      removeStaleRecords: () => Promise.resolve(),
       close: () => Promise.resolve(),
     }
   }
 
-  async #writing(clock: ProcessClock): Promise<void> {
-    const { draws } = this.#options
-    if (draws.chance(SLOW_WRITE_CHANCE)) await clock.pass(draws.between(0, SLOW_WRITE_MS_MAX))
+  async #delayWrite(clock: ProcessClock): Promise<void> {
+    const { random } = this.#options
+    if (random.chance(SLOW_WRITE_CHANCE)) await clock.sleep(random.between(0, MAX_SLOW_WRITE_MS))
     else if (clock.isDead) await new Promise(() => undefined)
   }
 }

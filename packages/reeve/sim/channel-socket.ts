@@ -4,7 +4,7 @@ import type { NodeSocket } from '../src/http/agent/node-channel.ts'
 /** A channel of the simulated network that can ping its other end. */
 export interface ServerChannel extends Channel {
   /** Pings the other end; `pong` is called when the response arrives. */
-  ping(pong: () => void): void
+  ping(onPong: () => void): void
 }
 
 export interface ChannelSocketOptions {
@@ -12,7 +12,7 @@ export interface ChannelSocketOptions {
   /** The process of this end has died: it no longer reads or writes. */
   readonly isDead: () => boolean
   /** Called for each message to a node. */
-  readonly sent: (text: string) => void
+  readonly onSent: (text: string) => void
 }
 
 type Listener = (data: Buffer) => void
@@ -44,7 +44,7 @@ export class ChannelSocket implements NodeSocket {
     })
     channel.onMessage((text) => {
       if (this.#isPaused) this.#unread.push(text)
-      else this.#read(text)
+      else this.#emitMessage(text)
     })
   }
 
@@ -59,10 +59,10 @@ export class ChannelSocket implements NodeSocket {
   }
 
   send(bytes: Buffer): void {
-    const { channel, isDead, sent } = this.#options
+    const { channel, isDead, onSent } = this.#options
     if (isDead()) return
     const text = bytes.toString()
-    sent(text)
+    onSent(text)
     channel.send(text)
   }
 
@@ -77,7 +77,7 @@ export class ChannelSocket implements NodeSocket {
   resume(): void {
     this.#isPaused = false
     for (let text = this.#unread.shift(); text !== undefined; text = this.#unread.shift()) {
-      this.#read(text)
+      this.#emitMessage(text)
       if (this.#isPaused) return
     }
   }
@@ -90,7 +90,7 @@ export class ChannelSocket implements NodeSocket {
     this.#options.channel.close()
   }
 
-  #read(text: string): void {
+  #emitMessage(text: string): void {
     this.#emit('message', Buffer.from(text))
   }
 

@@ -5,11 +5,11 @@ import { seededRandom } from '../test/build/ids.ts'
  * Random numbers for one part of the world. Each part has its own stream, so that a new consumer
  * does not shift the numbers of others.
  */
-export class Draws implements Random {
+export class RandomStream implements Random {
   readonly #random: Random
 
   constructor(seed: number, stream: string) {
-    this.#random = seededRandom(mixed(seed, stream))
+    this.#random = seededRandom(hashSeed(seed, stream))
   }
 
   next(): number {
@@ -36,7 +36,7 @@ export class Draws implements Random {
 }
 
 /** Identifiers in the order of creation, unique within one world. */
-export class NumberedIds implements IdSource {
+export class SequentialIds implements IdSource {
   readonly #digit: string
   #count = 0
 
@@ -53,7 +53,7 @@ export class NumberedIds implements IdSource {
 }
 
 /** FNV-1a over the name, so that streams of adjacent seeds are unrelated. */
-function mixed(seed: number, text: string): number {
+function hashSeed(seed: number, text: string): number {
   let hash = 0x811c9dc5
   for (const character of `${seed}/${text}`)
     hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)

@@ -1,31 +1,36 @@
-import { EvaluationBroker, HEARTBEAT_MS, Presence, StateView } from '../src/control/index.ts'
+import {
+  EvaluationBroker,
+  DEFAULT_HEARTBEAT_MS,
+  HeartbeatMonitor,
+  StateView,
+} from '../src/control/index.ts'
 import { EXECUTION_DEFAULTS } from '../src/infrastructure/index.ts'
 import { leaderLoops, type LeaderLoop } from '../src/main/leader-loops.ts'
 import { NodeChannelServer } from '../src/http/agent/node-channel.ts'
-import { PolicyThread } from '../src/judging/index.ts'
-import { MemoryWatch } from '../src/main/memory-watch.ts'
+import { WorkerEngine } from '../src/judging/index.ts'
+import { MemoryMonitor } from '../src/main/memory-watch.ts'
 import { errorMessage, type Fault } from '@reeve/kit/fault.ts'
 import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
-import { Store, type Commit, type GarbageAges, type StorageEngine } from '../src/state/index.ts'
+import { Store, type Commit, type GcThresholds, type StorageEngine } from '../src/state/index.ts'
 import {
   ensureBuiltIns,
-  EventHub,
+  EventBroker,
   JobFileReader,
   createPlanGate,
   NO_POLICIES,
-  NodeRequests,
+  NodeRpcClient,
   NodeSessions,
-  PolicyGuard,
+  JobPolicyEvaluator,
   type Sealer,
   type WorkloadContext,
 } from '../src/workload/index.ts'
 import { ChannelSocket, type ServerChannel } from './channel-socket.ts'
-import { GrowthCheck, memoryUse, type SimMemory } from './memory.ts'
+import { GrowthCheck, memoryUsageOf, type SimMemory } from './memory.ts'
 import { Violation } from './trace.ts'
 
 /** Short, so that garbage collection happens within a short simulation. */
-const AGES: GarbageAges = {
+const GARBAGE_COLLECTION_AGES: GcThresholds = {
   evaluationMs: 60_000,
   batchEvaluationMs: 90_000,
   jobMs: 120_000,
@@ -37,9 +42,9 @@ const RETENTION = { ageMsMax: 120_000, commitsMax: 400 } as const
 /** Worlds have no audit records: the loop finds nothing to remove. */
 const AUDIT = { ageMsMax: 600_000, recordsMax: 100 } as const
 /** Heartbeat interval once faults have ended. */
-const CALM_HEARTBEAT_MS = 600_000
-const CALM_SEEN_MS = 10_000
-const UNDER_WAY_MS = 1_000
+const QUIET_HEARTBEAT_MS = 600_000
+const QUIET_CONTACT_INTERVAL_MS = 10_000
+const IN_FLIGHT_MS = 1_000
 
 export const JOIN_TOKEN = 'join'
 
@@ -55,22 +60,22 @@ const SEALER: Sealer = {
 export interface LeaderParts {
   readonly ids: IdSource
   readonly random: Random
-  readonly say: (text: string) => void
+  readonly trace: (text: string) => void
   /** Called for every message to a node. */
-  readonly sent: (text: string) => void
-  readonly blame: (violation: Violation) => void
+  readonly onSent: (text: string) => void
+  readonly reportViolation: (violation: Violation) => void
   /** A loop has encountered a programming error. */
-  readonly mistake: (text: string) => void
+  readonly onBug: (text: string) => void
 }
 
 export interface LeaderOptions extends LeaderParts {
   readonly engine: StorageEngine
   /** The clock of its process, which may die. */
-  readonly clock: Clock & { die(): void }
+  readonly clock: Clock & { kill(): void }
   readonly memory: SimMemory
   /** Called with every durable commit before anyone else sees it. */
-  readonly revealed: (commits: readonly Commit[]) => void
-  readonly failed: (fault: Fault) => void
+  readonly onDurable: (commits: readonly Commit[]) => void
+  readonly onStorageFailed: (fault: Fault) => void
   /** Another server leads: this one leads only after `lead` is called. */
   readonly follows?: boolean
 }
@@ -78,41 +83,41 @@ export interface LeaderOptions extends LeaderParts {
 /**
  * The server of a world: state, loops and use cases composed as in `main/server.ts`, without HTTP.
  */
-export class Leader {
+export class SimLeader {
   readonly context: WorkloadContext
   readonly store: Store
-  readonly hub: EventHub
+  readonly hub: EventBroker
   readonly sessions: NodeSessions
   readonly #options: LeaderOptions
   readonly #channels: NodeChannelServer
-  readonly #policyAsker: PolicyThread
+  readonly #policyThread: WorkerEngine
   readonly #broker: EvaluationBroker
-  #presence: Presence
+  #heartbeats: HeartbeatMonitor
   #loops: readonly LeaderLoop[] = []
   readonly #sockets = new Set<ChannelSocket>()
-  readonly #memoryWatch: MemoryWatch
+  readonly #memoryWatch: MemoryMonitor
   readonly #growth = new GrowthCheck()
   #shortages = 0
-  #starts = 0
+  #startCount = 0
   #isDead = false
-  #isCalm = false
+  #areFaultsStopped = false
 
-  static async open(options: LeaderOptions): Promise<Leader> {
+  static async open(options: LeaderOptions): Promise<SimLeader> {
     const { engine, clock, follows = false } = options
-    const store = await Store.open({ engine, clock, freezeRows: true, follows })
-    return new Leader(options, store)
+    const store = await Store.open({ engine, clock, freezeRows: true, isFollower: follows })
+    return new SimLeader(options, store)
   }
 
   private constructor(options: LeaderOptions, store: Store) {
-    const { clock, ids, random, failed } = options
+    const { clock, ids, random, onStorageFailed } = options
     this.#options = options
     store.log.subscribe((commits) => {
       this.#checkGrowth(commits)
-      options.revealed(commits)
+      options.onDurable(commits)
     })
     this.store = store
-    const policyAsker = new PolicyThread({ clock, version: '' })
-    this.#policyAsker = policyAsker
+    const policyAsker = new WorkerEngine({ clock, version: '' })
+    this.#policyThread = policyAsker
     this.#broker = new EvaluationBroker({ store, clock })
     this.context = {
       store,
@@ -120,7 +125,7 @@ export class Leader {
       evaluations: this.#broker,
       log: this.#log(),
       capacity: new StateCapacity(),
-      elapsedNs: () => 0,
+      monotonicNs: () => 0,
       clock,
       ids,
       random,
@@ -128,38 +133,38 @@ export class Leader {
       jobFiles: new JobFileReader({ clock }),
       planGate: createPlanGate(clock),
       // Simulated worlds have no policies: the worker never starts.
-      policyAsker,
-      guard: new PolicyGuard({ source: NO_POLICIES, asker: policyAsker }),
+      policyEngine: policyAsker,
+      jobPolicies: new JobPolicyEvaluator({ source: NO_POLICIES, engine: policyAsker }),
       region: 'global',
-      offsetAt: () => 0,
+      utcOffsetAt: () => 0,
       aclEnabled: false,
       // Hundreds of nodes may join at once from one address.
       nodeAdmission: { allowsSharedToken: true, newNodesPerMinuteMax: 0, newNodesPerAddressMax: 0 },
       joinToken: JOIN_TOKEN,
       readBootstrapReset: async () => undefined,
     }
-    this.#memoryWatch = new MemoryWatch({
+    this.#memoryWatch = new MemoryMonitor({
       clock,
       capacity: this.context.capacity,
       log: this.#memoryLog(),
-      read: () => memoryUse(options.memory),
+      read: () => memoryUsageOf(options.memory),
     })
     this.checkMemory()
-    this.#presence = this.#newPresence()
-    this.hub = new EventHub(store.log, clock, store.durableIndex)
+    this.#heartbeats = this.#newHeartbeatMonitor()
+    this.hub = new EventBroker(store.log, clock, store.durableIndex)
     this.sessions = new NodeSessions(store)
     const { sessions } = this
     this.#channels = new NodeChannelServer({
       context: this.context,
       sessions,
-      requests: new NodeRequests({ sessions, clock, ids }),
+      requests: new NodeRpcClient({ sessions, clock, ids }),
       clock,
       log: this.#log(),
-      heartbeatMs: () => (this.#isCalm ? CALM_HEARTBEAT_MS : HEARTBEAT_MS),
-      seen: (nodeId) => this.#presence.seen(nodeId),
+      heartbeatMs: () => (this.#areFaultsStopped ? QUIET_HEARTBEAT_MS : DEFAULT_HEARTBEAT_MS),
+      onNodeSeen: (nodeId) => this.#heartbeats.recordHeartbeat(nodeId),
     })
     store.onFault((fault) => {
-      if (!this.#isDead) failed(fault)
+      if (!this.#isDead) onStorageFailed(fault)
     })
   }
 
@@ -173,13 +178,13 @@ export class Leader {
   }
 
   /** How often its loops were started. */
-  get starts(): number {
-    return this.#starts
+  get startCount(): number {
+    return this.#startCount
   }
 
   /** Starts the loops. All subscribers are registered by now. */
   async start(): Promise<void> {
-    this.#growth.leads(this.store.index)
+    this.#growth.startLeading(this.store.index)
     await ensureBuiltIns(this.context)
     this.#startLoops()
   }
@@ -190,13 +195,13 @@ export class Leader {
     const wasShort = capacity.shortage !== undefined
     this.#memoryWatch.check()
     const isShort = capacity.shortage !== undefined
-    if (wasShort && !isShort) this.#growth.end(this.store.index)
+    if (wasShort && !isShort) this.#growth.endShortage(this.store.index)
     if (wasShort || !isShort) return
-    const shortage = ++this.#shortages
+    const shortageNumber = ++this.#shortages
     // A registration accepted earlier may still place its allocations.
-    this.#options.clock.after(UNDER_WAY_MS, () => {
-      if (capacity.shortage !== undefined && shortage === this.#shortages)
-        this.#growth.begin(this.store.index)
+    this.#options.clock.after(IN_FLIGHT_MS, () => {
+      if (capacity.shortage !== undefined && shortageNumber === this.#shortages)
+        this.#growth.beginShortage(this.store.index)
     })
   }
 
@@ -204,27 +209,27 @@ export class Leader {
     for (const commit of commits) {
       const placed = this.#growth.findPlaced(commit)
       if (placed !== undefined && !this.#isDead)
-        this.#options.blame(
+        this.#options.reportViolation(
           new Violation('nothing is placed while memory is short', `#${commit.index} ${placed}`),
         )
     }
   }
 
   #memoryLog() {
-    const say = (fields: object, message: string): void =>
-      this.#options.say(`memory: ${message} ${JSON.stringify(fields)}`)
-    return { info: say, warn: say, error: say }
+    const log = (fields: object, message: string): void =>
+      this.#options.trace(`memory: ${message} ${JSON.stringify(fields)}`)
+    return { info: log, warn: log, error: log }
   }
 
   /** A follower becomes leader, as in `main/server.ts`. */
   async lead(upTo: number): Promise<void> {
-    await this.store.lead(upTo)
+    await this.store.startLeading(upTo)
     await this.start()
-    if (this.#isCalm) this.calm()
+    if (this.#areFaultsStopped) this.stopFaults()
   }
 
-  onFault(tell: (fault: Fault) => void): void {
-    this.store.onFault(tell)
+  onFault(listener: (fault: Fault) => void): void {
+    this.store.onFault(listener)
   }
 
   /** As in `main/server.ts` while the storage accepts no commits. */
@@ -245,26 +250,26 @@ export class Leader {
     this.#channels.close()
     await this.context.jobFiles.stop()
     for (const loop of this.#loops) await loop.stop()
-    await this.#policyAsker.stop()
+    await this.#policyThread.stop()
     await this.store.close()
   }
 
-  #newPresence(): Presence {
+  #newHeartbeatMonitor(): HeartbeatMonitor {
     const { clock, ids } = this.#options
-    return new Presence({ store: this.store, clock, ids, log: this.#log() })
+    return new HeartbeatMonitor({ store: this.store, clock, ids, log: this.#log() })
   }
 
   #startLoops(): void {
-    this.#starts += 1
-    this.#presence = this.#newPresence()
+    this.#startCount += 1
+    this.#heartbeats = this.#newHeartbeatMonitor()
     this.#loops = leaderLoops({
       context: this.context,
       log: this.#log(),
       broker: this.#broker,
-      presence: this.#presence,
+      presence: this.#heartbeats,
       audit: AUDIT,
       retention: RETENTION,
-      ages: AGES,
+      ages: GARBAGE_COLLECTION_AGES,
       copiesGlobalTokens: false,
       execution: { settings: EXECUTION_DEFAULTS, address: () => '', authorities: '' },
     })
@@ -274,7 +279,7 @@ export class Leader {
   /** Accepts the connection of a node. All nodes have one address. */
   accept(channel: ServerChannel): void {
     const isDead = (): boolean => this.#isDead
-    const socket = new ChannelSocket({ channel, isDead, sent: this.#options.sent })
+    const socket = new ChannelSocket({ channel, isDead, onSent: this.#options.onSent })
     this.#sockets.add(socket)
     socket.on('close', () => this.#sockets.delete(socket))
     this.#channels.connect(socket, '')
@@ -285,34 +290,34 @@ export class Leader {
    * Ends fault injection. Connected nodes then count as alive without heartbeat messages, which
    * makes a quiet hour cheap.
    */
-  calm(): void {
-    this.#isCalm = true
-    const again = (): void => {
+  stopFaults(): void {
+    this.#areFaultsStopped = true
+    const touchConnected = (): void => {
       for (const id of this.store.tables.nodes.keys())
-        if (this.sessions.isConnected(id)) this.#presence.seen(id)
-      this.#options.clock.after(CALM_SEEN_MS, again)
+        if (this.sessions.isConnected(id)) this.#heartbeats.recordHeartbeat(id)
+      this.#options.clock.after(QUIET_CONTACT_INTERVAL_MS, touchConnected)
     }
-    again()
+    touchConnected()
   }
 
   /** The process dies between two steps. */
-  die(): void {
+  kill(): void {
     this.#isDead = true
-    this.#options.clock.die()
+    this.#options.clock.kill()
   }
 
   #log() {
-    const { say, mistake } = this.#options
+    const { trace, onBug } = this.#options
     const line = (fields: object, message: string): string =>
       `${message} ${JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? value.stack : value))}`
     return {
       debug: () => undefined,
-      info: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
-      warn: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
+      info: (fields: object, message: string) => trace(`leader: ${line(fields, message)}`),
+      warn: (fields: object, message: string) => trace(`leader: ${line(fields, message)}`),
       error: (fields: object, message: string) => {
         // A storage failure is an injected fault, not a bug.
-        if (this.store.fault === undefined && !this.#isDead) mistake(line(fields, message))
-        else say(`leader: ${errorMessage(this.store.fault)} ${message}`)
+        if (this.store.fault === undefined && !this.#isDead) onBug(line(fields, message))
+        else trace(`leader: ${errorMessage(this.store.fault)} ${message}`)
       },
     }
   }

@@ -1,9 +1,9 @@
 import type { ServerChannel } from './channel-socket.ts'
-import type { Draws } from './draws.ts'
-import type { Leader } from './leader.ts'
+import type { RandomStream } from './draws.ts'
+import type { SimLeader } from './leader.ts'
 
 /** A fault of servers with its weight. */
-export type ServerFault = readonly [weight: number, strike: (draws: Draws) => void]
+export type ServerFault = readonly [weight: number, strike: (random: RandomStream) => void]
 
 /**
  * How far a clock may be wrong. Hours exceed every deadline of a world and the time it waits for
@@ -23,9 +23,9 @@ export const CLOCK_SKEWS_MS = [
 ] as const
 
 /** The servers of a world: one server or a cluster. */
-export interface Serving {
+export interface ServerBackend {
   /** The current leader, if any. */
-  readonly leader: Leader | undefined
+  readonly leader: SimLeader | undefined
   /** Number of server crashes. */
   readonly crashes: number
   readonly faults: readonly ServerFault[]
@@ -37,7 +37,7 @@ export interface Serving {
   /** Kills all leading servers and restarts them after a while. */
   crash(reason: string): Promise<void>
   /** Ends fault injection for servers. */
-  calm(): void
+  stopFaults(): void
   /** Checks the servers at the end of the simulation. */
-  judge(): Promise<void>
+  finalCheck(): Promise<void>
 }

@@ -9,30 +9,30 @@ import {
   type AllocationRow,
 } from '../src/model/index.ts'
 import { isOpenEvaluation, namespacedKey } from '../src/state/index.ts'
-import { checkNothingWaits } from './invariants/deadlines.ts'
+import { checkNoDeadlineAhead } from './invariants/deadlines.ts'
 import { checkServiceCounts } from './invariants/service-counts.ts'
 import { Violation } from './trace.ts'
 import type { World } from './world.ts'
 
 /** Invariants that must hold after faults have ended and the world has settled. */
-export function checkSettled(world: World): void {
-  if (world.leader !== undefined) checkNothingWaits(world.leader)
+export function checkFinalState(world: World): void {
+  if (world.leader !== undefined) checkNoDeadlineAhead(world.leader)
   checkEvaluations(world)
-  checkNodesObey(world)
-  checkAllocationsEnd(world)
+  checkNodesMatchState(world)
+  checkAllocationStates(world)
   checkDrains(world)
   checkDeployments(world)
-  for (const job of world.model.jobs.byKey.values()) {
-    checkStopped(world, job)
-    checkServiceCounts(world.model, job)
+  for (const job of world.expectedState.jobs.byKey.values()) {
+    checkStoppedJob(world, job)
+    checkServiceCounts(world.expectedState, job)
   }
 }
 
 /** All due evaluations are processed; each job has at most one blocked evaluation. */
-function checkEvaluations({ model, leader }: World): void {
+function checkEvaluations({ expectedState, leader }: World): void {
   const nowMs = leader?.context.clock.nowMs() ?? 0
   const blocked = new Set<string>()
-  for (const row of model.evaluations.byKey.values()) {
+  for (const row of expectedState.evaluations.byKey.values()) {
     if (row.Status === 'pending' && Date.parse(row.WaitUntil) <= nowMs)
       throw new Violation('no evaluation is left', `${row.ID} of ${row.JobID} ${row.TriggeredBy}`)
     if (row.Status !== 'blocked') continue
@@ -43,20 +43,21 @@ function checkEvaluations({ model, leader }: World): void {
 }
 
 /** The leader and the machines agree on what runs. */
-function checkNodesObey({ model, nodes }: World): void {
+function checkNodesMatchState({ expectedState, nodes }: World): void {
   for (const node of nodes.values()) {
-    const row = model.nodes.find(node.id)
+    const row = expectedState.nodes.find(node.id)
     if (row?.Status !== 'ready')
       throw new Violation('who is there is ready', `${node.id} is ${row?.Status}`)
     const running = new Set(node.driver.running)
-    for (const allocation of model.allocations.in(`node ${node.id}`)) {
+    for (const allocation of expectedState.allocations.inGroup(`node ${node.id}`)) {
       const isRunning = running.delete(allocation.ID)
       const exit = node.driver.exitOf(allocation.ID)
-      const isTold = allocation.ClientStatus === 'running'
+      const isReportedRunning = allocation.ClientStatus === 'running'
       // A task that was stopped while waiting for a restart counts as complete, not as failed.
-      const isDone = allocation.ClientStatus === 'complete' && allocation.DesiredStatus === 'run'
-      const isMistold = isDone && exit?.exitCode === 1
-      if (isRunning !== isTold || isMistold)
+      const isReportedComplete =
+        allocation.ClientStatus === 'complete' && allocation.DesiredStatus === 'run'
+      const isWronglyReported = isReportedComplete && exit?.exitCode === 1
+      if (isRunning !== isReportedRunning || isWronglyReported)
         throw new Violation(
           'the leader knows what runs',
           `${allocation.Name} ${allocation.ID} on ${node.id} is ${allocation.ClientStatus}, really ${isRunning ? 'running' : `ended with ${exit?.exitCode}`}`,
@@ -67,16 +68,16 @@ function checkNodesObey({ model, nodes }: World): void {
   }
 }
 
-function checkAllocationsEnd({ model }: World): void {
-  for (const row of model.allocations.byKey.values()) {
-    const at = `${row.Name} ${row.ID} ${row.DesiredStatus} ${row.ClientStatus}`
+function checkAllocationStates({ expectedState }: World): void {
+  for (const row of expectedState.allocations.byKey.values()) {
+    const label = `${row.Name} ${row.ID} ${row.DesiredStatus} ${row.ClientStatus}`
     if (isServerTerminal(row) && !isClientTerminal(row))
-      throw new Violation('what should stop has ended', at)
+      throw new Violation('what should stop has ended', label)
     if (row.ClientStatus === 'pending' && !isServerTerminal(row))
-      throw new Violation('what should run has begun', at)
-    const node = model.nodes.find(row.NodeID)
+      throw new Violation('what should run has begun', label)
+    const node = expectedState.nodes.find(row.NodeID)
     if (!isTerminal(row) && node?.Status !== 'ready' && row.ClientStatus !== 'unknown')
-      throw new Violation('what was on a lost node is lost', `${at} on ${row.NodeName}`)
+      throw new Violation('what was on a lost node is lost', `${label} on ${row.NodeName}`)
   }
 }
 
@@ -84,42 +85,42 @@ function checkAllocationsEnd({ model }: World): void {
  * Drained nodes are empty. Only allocations without another feasible node keep a drain without a
  * deadline open.
  */
-function checkDrains({ model }: World): void {
-  for (const node of model.nodes.byKey.values()) {
+function checkDrains({ expectedState }: World): void {
+  for (const node of expectedState.nodes.byKey.values()) {
     if (node.DrainStrategy === null || node.Status !== 'ready') continue
-    const left = model.allocations
-      .in(`node ${node.ID}`)
+    const remaining = expectedState.allocations
+      .inGroup(`node ${node.ID}`)
       .filter((row) => !isTerminal(row) && row.JobType !== 'system')
-    const isStuck = left.some((row) => isShort(model, row))
+    const isStuck = remaining.some((row) => isGroupBelowCount(expectedState, row))
     if (node.DrainStrategy.Deadline !== 0 || !isStuck)
       throw new Violation(
         'a drained node is empty',
-        `${node.Name} holds ${left.map((row) => row.Name).join()}`,
+        `${node.Name} holds ${remaining.map((row) => row.Name).join()}`,
       )
   }
 }
 
 /** Its group is below its count, so `migrate` allows no further missing allocation. */
-function isShort(model: World['model'], row: AllocationRow): boolean {
+function isGroupBelowCount(model: World['expectedState'], row: AllocationRow): boolean {
   const key = namespacedKey(row.Namespace, row.JobID)
   const job = model.jobs.find(key)
   const group = job?.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
   const live = model.allocations
-    .in(`job ${key}`)
+    .inGroup(`job ${key}`)
     .filter((other) => other.TaskGroup === row.TaskGroup && !isTerminal(other))
-  return live.length < (group?.Count ?? 0) || isWaiting(model, key)
+  return live.length < (group?.Count ?? 0) || hasOpenEvaluation(model, key)
 }
 
 /** An evaluation of the job is blocked or delayed. */
-function isWaiting(model: World['model'], key: string): boolean {
-  return model.evaluations.in(`job ${key}`).some(isOpenEvaluation)
+function hasOpenEvaluation(model: World['expectedState'], key: string): boolean {
+  return model.evaluations.inGroup(`job ${key}`).some(isOpenEvaluation)
 }
 
 /** Deployments have ended, or wait for a promotion or for capacity. */
-function checkDeployments({ model }: World): void {
-  for (const row of model.deployments.byKey.values()) {
+function checkDeployments({ expectedState }: World): void {
+  for (const row of expectedState.deployments.byKey.values()) {
     if (!isActiveDeployment(row) || row.Status === 'paused' || awaitsPromotion(row)) continue
-    if (isWaiting(model, namespacedKey(row.Namespace, row.JobID))) continue
+    if (hasOpenEvaluation(expectedState, namespacedKey(row.Namespace, row.JobID))) continue
     throw new Violation(
       'a deployment ends',
       `${row.JobID} version ${row.JobVersion} ${row.ID} is ${row.Status}: ${JSON.stringify(row.TaskGroups)}`,
@@ -127,10 +128,10 @@ function checkDeployments({ model }: World): void {
   }
 }
 
-function checkStopped({ model }: World, job: Job): void {
+function checkStoppedJob({ expectedState }: World, job: Job): void {
   if (isParent(job)) return
   const key = namespacedKey(job.Namespace, job.ID)
-  const live = model.allocations.in(`job ${key}`).filter((row) => !isTerminal(row))
+  const live = expectedState.allocations.inGroup(`job ${key}`).filter((row) => !isTerminal(row))
   if (job.Stop && live.length > 0)
     throw new Violation(
       'a stopped job runs nowhere',

@@ -19,7 +19,7 @@ export interface TaskPlan {
   readonly fails: boolean
   readonly killMs: number
   /** Starting the task stops the machine. */
-  readonly takesNodeDown?: boolean
+  readonly stopsNode?: boolean
 }
 
 export interface SimDriverOptions {
@@ -27,8 +27,8 @@ export interface SimDriverOptions {
   readonly clock: Clock
   readonly planOf: (launch: TaskLaunch) => TaskPlan
   /** Stops the machine with everything on it. */
-  readonly takeNodeDown: () => void
-  readonly blame: (violation: Violation) => void
+  readonly stopNode: () => void
+  readonly reportViolation: (violation: Violation) => void
 }
 
 /**
@@ -39,8 +39,8 @@ export class SimDriver {
   readonly #options: SimDriverOptions
   readonly #mock: MockDriver
   /** Successful starts: a second start is rejected with that reason, on any boot. */
-  readonly #started = new Set<string>()
-  readonly #exits = new Map<string, TaskExit>()
+  readonly #startedHandles = new Set<string>()
+  readonly #exitByAllocation = new Map<string, TaskExit>()
 
   constructor(options: SimDriverOptions) {
     this.#options = options
@@ -54,7 +54,7 @@ export class SimDriver {
 
   /** How the last task of an allocation ended on this machine. */
   exitOf(allocationId: string): TaskExit | undefined {
-    return this.#exits.get(allocationId)
+    return this.#exitByAllocation.get(allocationId)
   }
 
   setHealthy(healthy: boolean): void {
@@ -65,7 +65,7 @@ export class SimDriver {
 
   /** Powers off the machine: running tasks are gone without an exit result. */
   powerOff(): void {
-    for (const { launch } of this.#mock.running) this.#mock.lose(launch.handle.id)
+    for (const { launch } of this.#mock.running) this.#mock.markLost(launch.handle.id)
   }
 
   /** The driver as seen by one agent. Starts of a dead agent never happen. */
@@ -81,18 +81,20 @@ export class SimDriver {
 
   async #start(launch: TaskLaunch, clock: ProcessClock): Promise<RunningTask> {
     const plan = this.#options.planOf(launch)
-    await clock.pass(plan.startMs)
-    if (plan.takesNodeDown === true) {
-      this.#options.takeNodeDown()
+    await clock.sleep(plan.startMs)
+    if (plan.stopsNode === true) {
+      this.#options.stopNode()
       return await new Promise<never>(() => undefined)
     }
     const { id, allocationId, task } = launch.handle
-    this.#checkAlone(launch.handle)
-    this.#started.add(id)
-    this.#exits.delete(allocationId)
+    this.#checkNotRunning(launch.handle)
+    this.#startedHandles.add(id)
+    this.#exitByAllocation.delete(allocationId)
     const running = await this.#mock.start({ ...launch, config: configOf(plan) })
     const started = this.#mock.running.find((one) => one.launch.handle.id === id)
-    void started?.exited.then((exit) => this.#exits.set(allocationId, { ...exit, message: task }))
+    void started?.exited.then((exit) =>
+      this.#exitByAllocation.set(allocationId, { ...exit, message: task }),
+    )
     return running
   }
 
@@ -100,18 +102,18 @@ export class SimDriver {
    * Invariant: no task of an allocation runs twice at once, regardless of agent and machine
    * restarts.
    */
-  #checkAlone({ id, allocationId, task }: TaskHandle): void {
-    const twin = this.#mock.running.find(({ launch: { handle } }) => {
+  #checkNotRunning({ id, allocationId, task }: TaskHandle): void {
+    const duplicate = this.#mock.running.find(({ launch: { handle } }) => {
       return handle.allocationId === allocationId && handle.task === task
     })
-    if (twin === undefined && !this.#started.has(id)) return
-    const before = twin?.launch.handle.id ?? id
-    this.#options.blame(new Violation('a task is started once', `${id} beside ${before}`))
+    if (duplicate === undefined && !this.#startedHandles.has(id)) return
+    const before = duplicate?.launch.handle.id ?? id
+    this.#options.reportViolation(new Violation('a task is started once', `${id} beside ${before}`))
   }
 
   async #recover(handle: TaskHandle): Promise<Recovery> {
     const recovery = await this.#mock.recover(handle)
-    if (recovery.kind === 'never-started' && this.#started.has(handle.id))
+    if (recovery.kind === 'never-started' && this.#startedHandles.has(handle.id))
       return { kind: 'lost', reason: 'the task was lost' }
     return recovery
   }

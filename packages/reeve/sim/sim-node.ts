@@ -3,7 +3,7 @@ import type { Assignment } from '../src/agent/assignment.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { AgentDisk } from './agent-disk.ts'
-import { NumberedIds, type Draws } from './draws.ts'
+import { SequentialIds, type RandomStream } from './draws.ts'
 import { JOIN_TOKEN } from './leader.ts'
 import type { Network } from './network.ts'
 import { SimDriver, type TaskPlan } from './sim-driver.ts'
@@ -20,14 +20,14 @@ export interface SimNodeOptions {
   readonly id: string
   readonly secret: string
   readonly machine: Machine
-  readonly world: VirtualClock
+  readonly virtualClock: VirtualClock
   readonly network: Network
-  readonly draws: Draws
+  readonly random: RandomStream
   /** How far its clock is ahead. */
   readonly skewMs: number
   readonly planOf: (assignment: Assignment | undefined) => TaskPlan
-  readonly blame: (violation: Violation) => void
-  readonly say: (text: string) => void
+  readonly reportViolation: (violation: Violation) => void
+  readonly trace: (text: string) => void
 }
 
 /**
@@ -40,7 +40,7 @@ export class SimNode {
   readonly #driver: SimDriver
   #settings: NodeSettings
   #clock: ProcessClock
-  #agent: ProcessClock | undefined
+  #agentClock: ProcessClock | undefined
   #boots = 0
   /** How far the machine's clock is ahead; negative if behind. */
   readonly #skew: { ms: number }
@@ -50,10 +50,10 @@ export class SimNode {
   constructor(options: SimNodeOptions) {
     this.#options = options
     this.#skew = { ms: options.skewMs }
-    const { id, secret, draws, planOf, blame } = options
+    const { id, secret, random, planOf, reportViolation } = options
     this.#settings = options.machine.settings
     this.#clock = this.#newClock()
-    this.#disk = new AgentDisk({ nodeId: id, secret, draws })
+    this.#disk = new AgentDisk({ nodeId: id, secret, random })
     // Timers of tasks belong to the boot in which they run.
     const clock: Clock = {
       nowMs: () => this.#clock.nowMs(),
@@ -63,8 +63,8 @@ export class SimNode {
     this.#driver = new SimDriver({
       clock,
       planOf: ({ handle }) => planOf(this.#disk.findAssignment(handle.allocationId)),
-      takeNodeDown: () => this.powerOff(),
-      blame,
+      stopNode: () => this.powerOff(),
+      reportViolation,
     })
   }
 
@@ -92,43 +92,43 @@ export class SimNode {
   powerOff(): void {
     this.#isOn = false
     this.#driver.powerOff()
-    this.#clock.die()
+    this.#clock.kill()
     this.killAgent()
   }
 
   startAgent(): void {
-    if (!this.#isOn || this.#agent !== undefined) return
-    const { network, draws, machine, say } = this.#options
+    if (!this.#isOn || this.#agentClock !== undefined) return
+    const { network, random, machine, trace } = this.#options
     const clock = this.#newClock()
-    this.#agent = clock
-    const isAlive = (): boolean => this.#agent === clock
+    this.#agentClock = clock
+    const isAlive = (): boolean => this.#agentClock === clock
     const agent = new NodeAgent({
       settings: this.#settings,
       storage: this.#disk.storageFor(clock, `boot ${this.#boots}`),
       drivers: [this.#driver.forAgent(clock)],
       clock,
-      random: draws,
+      random: random,
       // An agent creates ids only on its first start, and this disk already has an identity.
-      ids: new NumberedIds('9'),
+      ids: new SequentialIds('9'),
       log: this.#log(isAlive),
       dial: () => network.dial(this.id, isAlive),
       probe: () => Promise.resolve(machine.fingerprint),
       joinToken: JOIN_TOKEN,
     })
-    agent.start().catch((thrown: unknown) => say(`agent not started: ${errorMessage(thrown)}`))
+    agent.start().catch((thrown: unknown) => trace(`agent not started: ${errorMessage(thrown)}`))
   }
 
   /** Kills the agent; its tasks continue. */
   killAgent(): void {
-    this.#agent?.die()
-    this.#agent = undefined
-    this.#options.network.cut(this.id)
+    this.#agentClock?.kill()
+    this.#agentClock = undefined
+    this.#options.network.dropConnections(this.id)
   }
 
   /** Changes the rack in the agent's configuration and restarts the agent. */
-  moveTo(rack: string): void {
+  setRack(rack: string): void {
     this.#settings = { ...this.#settings, Meta: { rack } }
-    if (this.#agent === undefined) return
+    if (this.#agentClock === undefined) return
     this.killAgent()
     this.startAgent()
   }
@@ -145,11 +145,11 @@ export class SimNode {
   }
 
   #newClock(): ProcessClock {
-    return new ProcessClock(this.#options.world, this.#skew)
+    return new ProcessClock(this.#options.virtualClock, this.#skew)
   }
 
   #log(isAlive: () => boolean) {
-    const { say, blame, id } = this.#options
+    const { trace, reportViolation, id } = this.#options
     const silent = (): void => undefined
     return {
       debug: silent,
@@ -158,11 +158,11 @@ export class SimNode {
       error: (fields: object, message: string) => {
         const text = `${id} ${message} ${JSON.stringify(fields)}`
         // A leader may reject a node because its storage fails.
-        if (message === REFUSED || !isAlive()) say(text)
-        else blame(new Violation('agents make no mistakes', text))
+        if (message === REJECTED_MESSAGE || !isAlive()) trace(text)
+        else reportViolation(new Violation('agents make no mistakes', text))
       },
     }
   }
 }
 
-const REFUSED = 'the server refused this node'
+const REJECTED_MESSAGE = 'the server refused this node'

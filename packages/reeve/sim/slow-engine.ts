@@ -1,92 +1,93 @@
 import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import type {
-  CheckpointMark,
+  CheckpointPosition,
   CheckpointRow,
   EnginePosition,
   LogEntry,
-  NewLogEntry,
+  AppendEntry,
   StorageEngine,
   StoredRow,
 } from '../src/state/index.ts'
 import { openMemoryEngine, type MemoryDisk } from '../src/storage/index.ts'
-import type { Draws } from './draws.ts'
+import type { RandomStream } from './draws.ts'
 import type { ProcessClock } from './virtual-clock.ts'
 
-export interface SlowEngineOptions {
+export interface FaultyEngineOptions {
   readonly disk: MemoryDisk
   readonly clock: ProcessClock
-  readonly draws: Draws
+  readonly random: RandomStream
   /** Current conditions of the disk. */
-  readonly trouble: DiskTrouble
+  readonly conditions: DiskConditions
   /** Called with the text of every durable entry, in order. */
-  readonly written: (text: string) => void
+  readonly onWritten: (text: string) => void
   /** An append has failed: the process must exit and write nothing more. */
-  readonly appendFailed: () => void
+  readonly onAppendFailed: () => void
   /** The process wrote nevertheless. */
-  readonly wroteAfterFailure: () => void
+  readonly onWriteAfterFailure: () => void
 }
 
 /** Injected disk faults. They outlive the process. */
-export interface DiskTrouble {
+export interface DiskConditions {
   /** Maximum delay of a write. */
-  slowMsMax: number
+  maxDelayMs: number
   /** The failure of the next append. */
-  next: AppendTrouble | undefined
+  nextFailure: AppendFailure | undefined
 }
 
 /** `fsync`: written but not synced, so that any prefix of it may be on the disk. */
-export type AppendTrouble = 'full' | 'torn-all' | 'torn-none' | 'fsync'
+export type AppendFailure = 'full' | 'torn-all' | 'torn-none' | 'fsync'
 
 /**
  * The memory engine on a slow, faulty disk: a crash may find incomplete writes, unconfirmed writes,
  * or half of a checkpoint.
  */
-export class SlowEngine implements StorageEngine {
-  readonly opened: EnginePosition
-  readonly #options: SlowEngineOptions
+export class FaultyEngine implements StorageEngine {
+  readonly initialPosition: EnginePosition
+  readonly #options: FaultyEngineOptions
   readonly #engine
-  #appending: readonly NewLogEntry[] | undefined
-  #checkpointing: readonly CheckpointRow[] | undefined
+  #pendingAppend: readonly AppendEntry[] | undefined
+  #pendingCheckpoint: readonly CheckpointRow[] | undefined
   #hasFailed = false
 
-  constructor(options: SlowEngineOptions) {
+  constructor(options: FaultyEngineOptions) {
     this.#options = options
     this.#engine = openMemoryEngine({ disk: options.disk })
-    this.opened = this.#engine.opened
+    this.initialPosition = this.#engine.initialPosition
   }
 
-  async append(entries: readonly NewLogEntry[]): Promise<void> {
-    const { clock, draws, trouble, disk } = this.#options
-    if (this.#hasFailed) this.#options.wroteAfterFailure()
-    this.#appending = entries
-    await clock.pass(this.#delayMs())
-    const fault = trouble.next
-    trouble.next = undefined
-    if (fault === 'full') this.#engine.faults.full()
-    else if (fault !== undefined) this.#engine.faults.torn(fault === 'torn-all' ? 'all' : 'none')
-    this.#appending = undefined
+  async append(entries: readonly AppendEntry[]): Promise<void> {
+    const { clock, random, conditions, disk } = this.#options
+    if (this.#hasFailed) this.#options.onWriteAfterFailure()
+    this.#pendingAppend = entries
+    await clock.sleep(this.#delayMs())
+    const fault = conditions.nextFailure
+    conditions.nextFailure = undefined
+    if (fault === 'full') this.#engine.faultInjector.fillDisk()
+    else if (fault !== undefined)
+      this.#engine.faultInjector.failNext(fault === 'torn-all' ? 'all' : 'none')
+    this.#pendingAppend = undefined
     const lastIndex = disk.lastIndex
-    if (fault === 'fsync') disk.write(entries.slice(0, draws.between(0, entries.length)))
+    if (fault === 'fsync') disk.append(entries.slice(0, random.between(0, entries.length)))
     try {
       await this.#engine.append(entries)
     } catch (thrown) {
       this.#hasFailed = true
-      this.#options.appendFailed()
+      this.#options.onAppendFailed()
       throw thrown
     } finally {
-      for (const entry of entries) if (entry.index > lastIndex) this.#tell(entry)
+      for (const entry of entries) if (entry.index > lastIndex) this.#reportIfDurable(entry)
     }
     // Durable, but not acknowledged yet.
-    if (draws.chance(0.3)) await clock.pass(this.#delayMs())
+    if (random.chance(0.3)) await clock.sleep(this.#delayMs())
   }
 
-  #tell(entry: NewLogEntry): void {
-    if (entry.index <= this.#options.disk.lastIndex) this.#options.written(joinChunks(entry.text))
+  #reportIfDurable(entry: AppendEntry): void {
+    if (entry.index <= this.#options.disk.lastIndex) this.#options.onWritten(joinChunks(entry.text))
   }
 
   #delayMs(): number {
-    const { draws, trouble } = this.#options
-    return draws.chance(0.5) ? 0 : draws.between(0, trouble.slowMsMax)
+    const { random, conditions } = this.#options
+    return random.chance(0.5) ? 0 : random.between(0, conditions.maxDelayMs)
   }
 
   load(): AsyncIterable<readonly StoredRow[]> {
@@ -97,16 +98,16 @@ export class SlowEngine implements StorageEngine {
     return this.#engine.read(fromIndex)
   }
 
-  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
+  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointPosition): Promise<void> {
     const all = [...rows]
-    this.#checkpointing = all
-    await this.#options.clock.pass(this.#delayMs())
-    this.#checkpointing = undefined
+    this.#pendingCheckpoint = all
+    await this.#options.clock.sleep(this.#delayMs())
+    this.#pendingCheckpoint = undefined
     await this.#engine.checkpoint(all, mark)
   }
 
   async trim(beforeIndex: number): Promise<void> {
-    await this.#options.clock.pass(this.#delayMs())
+    await this.#options.clock.sleep(this.#delayMs())
     await this.#engine.trim(beforeIndex)
   }
 
@@ -123,18 +124,18 @@ export class SlowEngine implements StorageEngine {
    * with any of its rows, and later writes of this process never reach the disk.
    */
   async crash(): Promise<void> {
-    const { disk, draws } = this.#options
-    const entries = this.#appending
-    if (entries !== undefined && draws.chance(0.5)) {
-      disk.write(entries)
-      for (const { text } of entries) this.#options.written(joinChunks(text))
+    const { disk, random } = this.#options
+    const entries = this.#pendingAppend
+    if (entries !== undefined && random.chance(0.5)) {
+      disk.append(entries)
+      for (const { text } of entries) this.#options.onWritten(joinChunks(text))
     }
-    const rows = this.#checkpointing
+    const rows = this.#pendingCheckpoint
     if (rows !== undefined)
       await this.#engine.checkpoint(
-        rows.filter(() => draws.chance(0.5)),
+        rows.filter(() => random.chance(0.5)),
         disk.checkpoint,
       )
-    disk.openings += 1
+    disk.openCount += 1
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Standard base64 with padding, on what every platform has: only the newest can convert bytes at
- * once. Plain loops, because the conversions that take a function are twenty times slower.
+ * Decodes standard base64 with padding; undefined if the text is invalid. Only the newest platforms
+ * convert bytes natively. Plain loops are twenty times faster than conversions with a callback.
  */
 export function bytesFromBase64(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) return undefined

@@ -1,5 +1,5 @@
 import type { Call, Connection } from './call/connection.ts'
-import { durationMs } from './call/deadline.ts'
+import { parseDurationMs } from './call/deadline.ts'
 import { LIMITS } from './limits.ts'
 import { callRoute } from './call/read-answer.ts'
 import { Retries, type RetryOptions } from './retry.ts'
@@ -7,63 +7,63 @@ import type { Reply } from './route-types.ts'
 import { pause } from './timing.ts'
 
 /**
- * The answers of a blocking query, one for each change, for ever. The first attempt must succeed:
- * until one has, a wrong address or token looks like a server that is away. After that, failures
- * that may pass are repeated.
+ * Yields the responses of a blocking query, one for each change, without end. The first attempt must
+ * succeed, because a wrong address cannot be distinguished from an unreachable server. Later
+ * transient errors are retried.
  */
-export async function* watchRoute(
+export async function* followBlockingQuery(
   connection: Connection,
   call: Call,
   options: RetryOptions,
 ): AsyncGenerator<Reply<unknown>> {
   const { signal } = call.request
   const retries = new Retries(connection, { ...options, signal })
-  let index = firstIndexOf(call)
-  let seen = index === 0 ? undefined : index
+  let index = initialIndexOf(call)
+  let lastYielded = index === 0 ? undefined : index
   for (let isFirst = true; ; isFirst = false) {
-    const reply = await attempt(connection, held(call, index), isFirst ? undefined : retries)
+    const reply = await callOnce(connection, withWait(call, index), isFirst ? undefined : retries)
     if (reply === undefined) continue
     const current = reply.index ?? 0
-    // An index that goes back means another state, of which everything is new.
+    // A lower index means another state, such as a restored snapshot: everything is new.
     if (current < index) {
       index = 0
-      seen = undefined
+      lastYielded = undefined
       continue
     }
-    // An equal index means that the wait is over and nothing has changed.
-    if (current !== seen || current === 0) yield reply
+    // An equal index means that the wait ended without a change.
+    if (current !== lastYielded || current === 0) yield reply
     index = current
-    seen = current
+    lastYielded = current
     if (current === 0) await pause(connection.timing, LIMITS.pollMs, signal)
   }
 }
 
-function firstIndexOf({ request }: Call): number {
+function initialIndexOf({ request }: Call): number {
   const index = request.query?.['index']
   return typeof index === 'number' ? index : 0
 }
 
-function held({ route, request }: Call, index: number): Call {
+function withWait({ route, request }: Call, index: number): Call {
   const { wait } = request.query ?? {}
-  const askedMs = typeof wait === 'string' ? durationMs(wait) : 0
-  const waitMs = Math.min(askedMs || LIMITS.waitMsAsked, LIMITS.waitMsAsked)
+  const requestedMs = typeof wait === 'string' ? parseDurationMs(wait) : 0
+  const waitMs = Math.min(requestedMs || LIMITS.waitMsAsked, LIMITS.waitMsAsked)
   const query = { ...request.query, index, wait: `${waitMs}ms` }
   return { route, request: { ...request, query } }
 }
 
-/** The answer; undefined after a failure that was waited for. */
-async function attempt(
+/** Returns the response; undefined after a transient error and its delay. */
+async function callOnce(
   connection: Connection,
   call: Call,
   retries: Retries | undefined,
 ): Promise<Reply<unknown> | undefined> {
   try {
     const reply = await callRoute(connection, call)
-    retries?.succeeded()
+    retries?.reset()
     return reply
   } catch (error) {
     if (retries === undefined) throw error
-    await retries.failed(error)
+    await retries.waitForRetry(error)
     return undefined
   }
 }

@@ -1,4 +1,11 @@
-import { isPlain, objectAt, objectsIn, textAt, valueText, type PlainObject } from './plain-value.ts'
+import {
+  isPlainObject,
+  objectAt,
+  objectsIn,
+  textAt,
+  valueText,
+  type PlainObject,
+} from './plain-value.ts'
 
 /** A resource instance or an output that differs between two states. */
 export interface StateChange {
@@ -17,7 +24,7 @@ export interface AttributeChange {
 
 /** Compares two states. Sensitive values are compared, and not shown. */
 export function compareStates(before: PlainObject, after: PlainObject): readonly StateChange[] {
-  const [left, right] = [entriesOf(before), entriesOf(after)]
+  const [left, right] = [stateEntries(before), stateEntries(after)]
   const addresses = [...new Set([...left.keys(), ...right.keys()])].toSorted()
   return addresses.flatMap((address): readonly StateChange[] => {
     const [old, next] = [left.get(address), right.get(address)]
@@ -34,7 +41,7 @@ interface StateEntry {
   readonly sensitive: ReadonlySet<string>
 }
 
-function entriesOf(state: PlainObject): ReadonlyMap<string, StateEntry> {
+function stateEntries(state: PlainObject): ReadonlyMap<string, StateEntry> {
   const entries = new Map<string, StateEntry>()
   for (const resource of objectsIn(state['resources']))
     for (const instance of objectsIn(resource['instances'])) {
@@ -43,7 +50,7 @@ function entriesOf(state: PlainObject): ReadonlyMap<string, StateEntry> {
       entries.set(address, { attributes, sensitive: sensitiveNames(instance) })
     }
   for (const [name, output] of Object.entries(objectAt(state, 'outputs'))) {
-    if (!isPlain(output)) continue
+    if (!isPlainObject(output)) continue
     const sensitive = new Set(output['sensitive'] === true ? ['value'] : [])
     entries.set(`output.${name}`, { attributes: { value: output['value'] }, sensitive })
   }
@@ -64,8 +71,8 @@ function indexText(key: unknown): string {
 /** Each path is a list of steps; only its first step is the name of an attribute. */
 function sensitiveNames(instance: PlainObject): ReadonlySet<string> {
   const paths = instance['sensitive_attributes']
-  const firsts = Array.isArray(paths) ? paths.map((path: unknown) => objectsIn(path)[0]) : []
-  return new Set(firsts.flatMap((step) => (step === undefined ? [] : [textAt(step, 'value')])))
+  const firstSteps = Array.isArray(paths) ? paths.map((path: unknown) => objectsIn(path)[0]) : []
+  return new Set(firstSteps.flatMap((step) => (step === undefined ? [] : [textAt(step, 'value')])))
 }
 
 function attributeChanges(
@@ -80,9 +87,9 @@ function attributeChanges(
     .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
     .map((name) => ({
       name,
-      before: isSensitive(name) ? HIDDEN : valueText(before[name]),
-      after: isSensitive(name) ? HIDDEN : valueText(after[name]),
+      before: isSensitive(name) ? SENSITIVE_TEXT : valueText(before[name]),
+      after: isSensitive(name) ? SENSITIVE_TEXT : valueText(after[name]),
     }))
 }
 
-const HIDDEN = '(sensitive)'
+const SENSITIVE_TEXT = '(sensitive)'

@@ -1,8 +1,8 @@
 export { CLOCK_SKEW_MS_MAX, clockSkewMs, healthInError, HEALTHY } from './agent-health.ts'
 export { compareStates, type StateChange } from './compare-states.ts'
 export { createClient, type Client, type V1Methods, type V2Methods } from './client.ts'
-export { governance, v1Calls, v2Calls, type CalledRoute } from './called-routes.ts'
-export type { Answered, ClientOptions, Fetch, FetchInit } from './call/connection.ts'
+export { governance, v1RouteTable, v2RouteTable, type RouteInfo } from './called-routes.ts'
+export type { FetchResponse, ClientOptions, Fetch, FetchInit } from './call/connection.ts'
 export { ApiError, ConnectionError, ExecError, type ConnectionFailure } from './errors.ts'
 export {
   isEventOf,
@@ -15,26 +15,26 @@ export type { ExecRequest } from './exec/execute.ts'
 export type { ByteFrame } from './stream/frames.ts'
 export {
   findIncluded,
-  included,
+  includedResources,
   resource,
   toMany,
   toOne,
   type ResourceIdentifier,
   type ResourceOf,
 } from './json-api.ts'
-export { lastSource } from './last-source.ts'
+export { fetchLastSubmission } from './last-source.ts'
 export { isLoopback } from './loopback.ts'
-export { isPassing, type RetryOptions } from './retry.ts'
-export { isPlain, valueText, type PlainObject } from './plain-value.ts'
+export { isTransient, type RetryOptions } from './retry.ts'
+export { isPlainObject, valueText, type PlainObject } from './plain-value.ts'
 export {
-  planChanges,
+  readPlanChanges,
   type PlanChanges,
   type PlannedAction,
   type PlannedChange,
 } from './plan-changes.ts'
-export { followRunLog, logLine } from './run-log.ts'
+export { followRunLog, formatLogLine } from './run-log.ts'
 export type {
-  AnswerHeaders,
+  ResponseHeaders,
   BlockingRouteId,
   CallOptions,
   DataOf,

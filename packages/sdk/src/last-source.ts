@@ -2,10 +2,10 @@ import type { Job, JobSubmission } from '@reeve/contract'
 import type { Client } from './client.ts'
 
 /**
- * The text that a stopped job was made from: that of the version that ran last, since that of the
- * stop has none. Undefined where none is kept.
+ * Returns the submitted text of the last version of a stopped job that ran; the version of the stop
+ * has none. Undefined if no text is kept.
  */
-export async function lastSource(
+export async function fetchLastSubmission(
   { v1 }: Pick<Client, 'v1'>,
   { ID, Namespace }: Pick<Job, 'ID' | 'Namespace'>,
 ): Promise<JobSubmission | undefined> {

@@ -1,9 +1,9 @@
-const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
+const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
 
 /**
- * Whether the host of an address, as in `URL.hostname`, is this machine: only there does a link
- * with a token in it sign in.
+ * Reports whether a host, as in `URL.hostname`, is the local machine. Sign-in links with a token
+ * work only there.
  */
 export function isLoopback(hostname: string): boolean {
-  return LOOPBACK.includes(hostname)
+  return LOOPBACK_HOSTS.includes(hostname)
 }

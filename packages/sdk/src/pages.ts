@@ -1,6 +1,6 @@
 import type { QueryValues } from './call/address.ts'
-import { definedIn, isGovernance, type Call, type Connection } from './call/connection.ts'
-import { unreadableError } from './call/failures.ts'
+import { withoutUndefined, isGovernance, type Call, type Connection } from './call/connection.ts'
+import { invalidResponseError } from './call/failures.ts'
 import { LIMITS } from './limits.ts'
 import { callRoute } from './call/read-answer.ts'
 import type { Reply } from './route-types.ts'
@@ -10,15 +10,15 @@ export async function* pagesOf(
   connection: Connection,
   { route, request }: Call,
 ): AsyncGenerator<Reply<unknown>> {
-  const style = isGovernance(route) ? numbered : tokened
-  let query: QueryValues = { ...style.start, ...definedIn(request.query) }
+  const style = isGovernance(route) ? numberedPages : tokenPages
+  let query: QueryValues = { ...style.start, ...withoutUndefined(request.query) }
   for (;;) {
     const reply = await callRoute(connection, { route, request: { ...request, query } })
     yield reply
     const next = style.next(reply, query)
     if (next === undefined) return
     // Guards against an endless loop: a next page equal to the current one.
-    if (next === 'same') throw unreadableError(connection, 'the same page as the next one')
+    if (next === 'same') throw invalidResponseError(connection, 'the same page as the next one')
     query = { ...query, ...next }
   }
 }
@@ -26,7 +26,7 @@ export async function* pagesOf(
 /** Yields the items of all pages. */
 export async function* itemsOf(connection: Connection, call: Call): AsyncGenerator {
   for await (const { data } of pagesOf(connection, call)) {
-    const items = isGovernance(call.route) ? at(data, 'data') : data
+    const items = isGovernance(call.route) ? memberOf(data, 'data') : data
     if (Array.isArray(items)) yield* items
   }
 }
@@ -39,7 +39,7 @@ interface PageStyle {
 }
 
 /** Without a page size the server returns the whole list. */
-const tokened: PageStyle = {
+const tokenPages: PageStyle = {
   start: { per_page: LIMITS.pageSizeDefault },
   next({ nextToken }, query) {
     if (nextToken === undefined) return undefined
@@ -51,23 +51,26 @@ const tokened: PageStyle = {
  * Pages are requested by number even if the response only links to the next one: the link is a full
  * URL, and the token must not be sent to another address.
  */
-const numbered: PageStyle = {
+const numberedPages: PageStyle = {
   start: { 'page[size]': LIMITS.pageSizeDefault },
   next({ data }, query) {
-    const named = at(at(at(data, 'meta'), 'pagination'), 'next-page')
-    const number = typeof named === 'number' ? named : linkedPage(at(at(data, 'links'), 'next'))
+    const nextPage = memberOf(memberOf(memberOf(data, 'meta'), 'pagination'), 'next-page')
+    const number =
+      typeof nextPage === 'number'
+        ? nextPage
+        : pageNumberInLink(memberOf(memberOf(data, 'links'), 'next'))
     if (number === undefined) return undefined
     const current = Number(query['page[number]'] ?? 1)
     return number > current ? { 'page[number]': number } : 'same'
   },
 }
 
-function linkedPage(link: unknown): number | undefined {
+function pageNumberInLink(link: unknown): number | undefined {
   if (typeof link !== 'string' || !URL.canParse(link)) return undefined
   const number = Number(new URL(link).searchParams.get('page[number]') ?? Number.NaN)
   return Number.isSafeInteger(number) ? number : undefined
 }
 
-function at(value: unknown, name: string): unknown {
+function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

@@ -1,18 +1,18 @@
 /** An object of a JSON document. */
 export type PlainObject = Readonly<Record<string, unknown>>
 
-export function isPlain(value: unknown): value is PlainObject {
+export function isPlainObject(value: unknown): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Returns the members of a list that are objects; none if it is no list. */
 export function objectsIn(value: unknown): readonly PlainObject[] {
-  return Array.isArray(value) ? value.filter(isPlain) : []
+  return Array.isArray(value) ? value.filter(isPlainObject) : []
 }
 
 export function objectAt(value: unknown, name: string): PlainObject {
-  const inner = isPlain(value) ? value[name] : undefined
-  return isPlain(inner) ? inner : {}
+  const inner = isPlainObject(value) ? value[name] : undefined
+  return isPlainObject(inner) ? inner : {}
 }
 
 export function textAt(value: PlainObject, name: string): string {

@@ -1,4 +1,11 @@
-import { isPlain, objectAt, objectsIn, textAt, valueText, type PlainObject } from './plain-value.ts'
+import {
+  isPlainObject,
+  objectAt,
+  objectsIn,
+  textAt,
+  valueText,
+  type PlainObject,
+} from './plain-value.ts'
 
 /** Changes of a plan: of resources, of what has changed outside of runs, and of outputs. */
 export interface PlanChanges {
@@ -35,14 +42,14 @@ export interface PlannedAttribute {
 }
 
 /** Returns what the JSON export of a plan changes; changes without effect are left out. */
-export function planChanges(plan: PlainObject): PlanChanges {
+export function readPlanChanges(plan: PlainObject): PlanChanges {
   return {
     resources: objectsIn(plan['resource_changes']).flatMap(resourceChange),
     drift: objectsIn(plan['resource_drift']).flatMap(resourceChange),
     outputs: Object.entries(objectAt(plan, 'output_changes')).flatMap(([name, change]) => {
-      const shown = isPlain(change) ? changeOf(name, change) : undefined
-      if (shown === undefined || !isPlain(change)) return []
-      return [{ ...shown, attributes: [], text: sidesText(sidesOf(change)) }]
+      const plannedChange = isPlainObject(change) ? changeOf(name, change) : undefined
+      if (plannedChange === undefined || !isPlainObject(change)) return []
+      return [{ ...plannedChange, attributes: [], text: formatSides(readSides(change)) }]
     }),
   }
 }
@@ -64,7 +71,7 @@ const ACTIONS: Readonly<Record<string, PlannedAction>> = {
 /** Returns undefined for a change without effect. */
 function changeOf(name: string, change: PlainObject): PlannedChange | undefined {
   const actions = Array.isArray(change['actions']) ? change['actions'].join(',') : ''
-  const isImported = isPlain(change['importing'])
+  const isImported = isPlainObject(change['importing'])
   const action = ACTIONS[actions] ?? (isImported ? 'import' : undefined)
   if (action === undefined) return undefined
   return { name, action, isImported, attributes: attributesOf(change), text: '' }
@@ -78,7 +85,7 @@ interface Sides {
   readonly isSensitive: boolean
 }
 
-function sidesOf(change: PlainObject): Sides {
+function readSides(change: PlainObject): Sides {
   return {
     before: change['before'],
     after: change['after'],
@@ -97,22 +104,22 @@ function attributesOf(change: PlainObject): readonly PlannedAttribute[] {
     const sides: Sides = {
       before: before[name],
       after: after[name],
-      isUnknown: hasMark(unknown[name]),
-      isSensitive: sensitive.some((marks) => hasMark(marks[name])),
+      isUnknown: isMarked(unknown[name]),
+      isSensitive: sensitive.some((marks) => isMarked(marks[name])),
     }
     const isEqual = JSON.stringify(sides.before) === JSON.stringify(sides.after)
     if (isEqual && !sides.isUnknown && !sides.isSensitive) return []
-    return [{ name, text: sidesText(sides) }]
+    return [{ name, text: formatSides(sides) }]
   })
 }
 
 /** Marks have the form of the value: `true` at any depth counts. */
-function hasMark(mark: unknown): boolean {
-  if (Array.isArray(mark)) return mark.some(hasMark)
-  return mark === true || (isPlain(mark) && Object.values(mark).some(hasMark))
+function isMarked(mark: unknown): boolean {
+  if (Array.isArray(mark)) return mark.some(isMarked)
+  return mark === true || (isPlainObject(mark) && Object.values(mark).some(isMarked))
 }
 
-function sidesText({ before, after, isUnknown, isSensitive }: Sides): string {
+function formatSides({ before, after, isUnknown, isSensitive }: Sides): string {
   if (isSensitive) return '(sensitive)'
   const next = isUnknown ? '(known after apply)' : valueText(after)
   if (before === undefined || before === null) return next

@@ -1,11 +1,11 @@
 import type { Client } from './client.ts'
-import { isPlain } from './plain-value.ts'
+import { isPlainObject } from './plain-value.ts'
 
 /** First and last byte of the log of a phase. */
-const BEGIN = 0x02
-const END = 0x03
+const STX = 0x02
+const ETX = 0x03
 
-const PIECE_BYTES = 256 * 1024
+const CHUNK_BYTES = 256 * 1024
 
 export interface RunLogOptions {
   /** `log-read-url` of a plan or an apply. */
@@ -25,10 +25,10 @@ export async function* followRunLog(
   const options = signal === undefined ? {} : { signal }
   const isWanted = (): boolean => signal?.aborted !== true
   for (let offset = 0; isWanted();) {
-    const query = { offset, limit: PIECE_BYTES }
+    const query = { offset, limit: CHUNK_BYTES }
     const { data } = await client.v2.readRunLog({ params, query, ...options })
-    const start = offset === 0 && data[0] === BEGIN ? 1 : 0
-    const isOver = data.at(-1) === END
+    const start = offset === 0 && data[0] === STX ? 1 : 0
+    const isOver = data.at(-1) === ETX
     offset += data.length
     if (data.length > start) yield data.subarray(start, isOver ? -1 : undefined)
     if (isOver) return
@@ -36,14 +36,14 @@ export async function* followRunLog(
 }
 
 /** Returns a line of a log as text: the message of a structured one, and any other as it is. */
-export function logLine(line: string): string {
+export function formatLogLine(line: string): string {
   if (!line.startsWith('{')) return line
   try {
     const parsed: unknown = JSON.parse(line)
-    const message = isPlain(parsed) ? parsed['@message'] : undefined
+    const message = isPlainObject(parsed) ? parsed['@message'] : undefined
     if (typeof message !== 'string') return line
-    const diagnostic = isPlain(parsed) ? parsed['diagnostic'] : undefined
-    const detail = isPlain(diagnostic) ? diagnostic['detail'] : undefined
+    const diagnostic = isPlainObject(parsed) ? parsed['diagnostic'] : undefined
+    const detail = isPlainObject(diagnostic) ? diagnostic['detail'] : undefined
     return typeof detail === 'string' && detail !== '' ? `${message}\n${detail}` : message
   } catch {
     return line

@@ -1,7 +1,7 @@
 /** A first job in an empty root, from nothing to a healthy deployment. */
 
 /** The shell's part of a check: starts an agent, runs the example job, and stops the agent. */
-export function firstJob(program: string): string {
+export function firstJobScript(program: string): string {
   return `cd /root
 ${program} agent --dev --http-port 4996 >/root/agent.log 2>&1 &
 agent=$!

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { put } from './define.ts'
-import { Named, Index, type Shape } from '../shape.ts'
-import { ok } from './answer.ts'
+import { Named, Index, type Infer } from '../shape.ts'
+import { jsonResponse } from './answer.ts'
 
 export const LostCommits = Type.Object(
   {
@@ -18,13 +18,13 @@ export const DatabaseLossResponse = Named('DatabaseLossResponse', {
     description: 'Losses that had not been accepted; empty when there was none.',
   }),
 })
-export type DatabaseLossResponse = Shape<typeof DatabaseLossResponse>
+export type DatabaseLossResponse = Infer<typeof DatabaseLossResponse>
 
 export const databaseRoutes = routes('Operator', {
   acceptDatabaseLoss: put('/operator/database/accept-loss', {
     summary: 'Accept writes again after the database has lost acknowledged commits.',
     audit: 'always',
-    returns: ok(DatabaseLossResponse, 'Writes are accepted; the lost commits stay lost.'),
+    returns: jsonResponse(DatabaseLossResponse, 'Writes are accepted; the lost commits stay lost.'),
     errors: { 400: 'The servers share no database.' },
     needs: 'operator:write',
   }),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, Nanoseconds, Nullable, type Infer } from '../shape.ts'
 import { CheckResult } from './client-stats.ts'
 import { LOG_TYPES } from './client-fs.ts'
 import { JobFilePlace } from './explain.ts'
@@ -19,7 +19,7 @@ export const NextAttempt = Named('NextAttempt', {
   AllocID: Type.String({ description: 'The allocation that replaced it; else empty.' }),
   Text: Type.String({ description: 'The same as a sentence, with the limits that apply.' }),
 })
-export type NextAttempt = Shape<typeof NextAttempt>
+export type NextAttempt = Infer<typeof NextAttempt>
 
 /** Actions that fix a failure; a page offers the same action as a button. */
 export const REMEDIES = [
@@ -43,7 +43,7 @@ export const Remedy = Type.Object(
   },
   { $id: 'Remedy', description: 'A next step after a failure.' },
 )
-export type Remedy = Shape<typeof Remedy>
+export type Remedy = Infer<typeof Remedy>
 
 /** Lines of output in the response, and the maximum length of each in characters. */
 export const FAILURE_LINES_MAX = 20
@@ -74,4 +74,4 @@ export const AllocationFailure = Type.Object(
     description: 'Why an allocation fails, what it wrote last, what follows and what to do.',
   },
 )
-export type AllocationFailure = Shape<typeof AllocationFailure>
+export type AllocationFailure = Infer<typeof AllocationFailure>

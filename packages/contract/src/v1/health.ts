@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Nanoseconds, Nullable, type Infer } from '../shape.ts'
 import type { Allocation, AllocationStub } from './allocation.ts'
 import type { Job } from './job.ts'
 import type { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
@@ -121,7 +121,7 @@ export const Failure = Type.Object(
   },
   { $id: 'Failure', description: 'Why allocations fail.' },
 )
-export type Failure = Shape<typeof Failure>
+export type Failure = Infer<typeof Failure>
 
 const TEXT_LENGTH_MAX = 300
 

@@ -8,7 +8,7 @@ export function Uuid(description?: string) {
   return Type.String({ format: 'uuid', ...(description === undefined ? {} : { description }) })
 }
 
-/** Bytes on the wire: standard base64 with padding. */
+/** Bytes as standard base64 with padding. */
 export function Base64(description?: string) {
   return Type.String({
     contentEncoding: 'base64',
@@ -16,7 +16,7 @@ export function Base64(description?: string) {
   })
 }
 
-/** A structure this product stores and returns but never looks into. */
-export function Opaque(description: string) {
+/** An object that is stored and returned without being interpreted. */
+export function OpaqueObject(description: string) {
   return Type.Record(Type.String(), Type.Unknown(), { description })
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Index, MapOf, Nullable, type Shape } from '../shape.ts'
+import { Index, MapOf, Nullable, type Infer } from '../shape.ts'
 
 export const SUBMISSION_FORMATS = ['hcl2', 'hcl1', 'json'] as const
 export type SubmissionFormat = (typeof SUBMISSION_FORMATS)[number]
@@ -19,4 +19,4 @@ export const JobSubmission = Type.Object(
   },
   { $id: 'JobSubmission', description: 'The source from which one version of a job was made.' },
 )
-export type JobSubmission = Shape<typeof JobSubmission>
+export type JobSubmission = Infer<typeof JobSubmission>

@@ -1,19 +1,19 @@
 import { routes } from '../route.ts'
 import { putOnly } from './define.ts'
-import { done } from './answer.ts'
+import { emptyResponse } from './answer.ts'
 
 /** The two paths that take PUT only. */
 export const systemRoutes = routes('Operator', {
   collectGarbage: putOnly('/system/gc', {
     summary: 'Remove everything that has ended, whatever its age.',
     growsState: false,
-    returns: done('The collection has been started.'),
+    returns: emptyResponse('The collection has been started.'),
     needs: 'management',
   }),
   reconcileSummaries: putOnly('/system/reconcile/summaries', {
     summary: 'Count the allocations of every job again.',
     growsState: false,
-    returns: done('The summaries are recomputed.'),
+    returns: emptyResponse('The summaries are recomputed.'),
     needs: 'management',
   }),
 })

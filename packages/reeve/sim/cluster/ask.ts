@@ -1,23 +1,26 @@
 import type { ReadConsistency } from '../../src/http/index.ts'
-import type { Draws } from '../draws.ts'
-import type { Leader } from '../leader.ts'
-import type { ClusterView } from './cluster-view.ts'
-import { aRequest, type SimServer } from './sim-server.ts'
+import type { RandomStream } from '../draws.ts'
+import type { SimLeader } from '../leader.ts'
+import type { SimCluster } from './cluster-view.ts'
+import { fakeRequest, type SimServer } from './sim-server.ts'
 
-const PATIENCE_MS = 6_000
-const TRAVEL_MS_MAX = 20
+const REQUEST_TIMEOUT_MS = 6_000
+const MAX_LATENCY_MS = 20
 /** Maximum delay between the head of a request and its body, or before its handler runs. */
-const BODY_MS_MAX = 100
+const MAX_BODY_DELAY_MS = 100
 
-export interface Asking<T> {
+export interface SimRequest<T> {
   /** The server that receives the request. */
   readonly entry: SimServer
   readonly method: 'GET' | 'PUT'
   readonly url: string
-  readonly work: (leader: Leader, server: SimServer) => Promise<T>
+  readonly handler: (leader: SimLeader, server: SimServer) => Promise<T>
 }
 
-function consistencyOf({ method, url }: Pick<Asking<unknown>, 'method' | 'url'>): ReadConsistency {
+function consistencyOf({
+  method,
+  url,
+}: Pick<SimRequest<unknown>, 'method' | 'url'>): ReadConsistency {
   const isRead = method === 'GET'
   const query = new URLSearchParams(url.split('?')[1])
   const answeredBy = isRead ? 'any' : 'leader'
@@ -29,47 +32,53 @@ function consistencyOf({ method, url }: Pick<Asking<unknown>, 'method' | 'url'>)
  * Rejects when the request is refused, the connection breaks or the client times out; the outcome
  * is then unknown.
  */
-export function ask<T>(cluster: ClusterView, draws: Draws, asking: Asking<T>): Promise<T> {
+export function sendRequest<T>(
+  cluster: SimCluster,
+  random: RandomStream,
+  asking: SimRequest<T>,
+): Promise<T> {
   const { clock } = cluster.world
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const travel = (work: () => void): void => void clock.after(draws.between(0, TRAVEL_MS_MAX), work)
-  const refuse = (why: string): void => travel(() => reject(new Error(why)))
-  clock.after(PATIENCE_MS, () => reject(new Error('no answer')))
+  const sendAfterDelay = (work: () => void): void =>
+    void clock.after(random.between(0, MAX_LATENCY_MS), work)
+  const fail = (reason: string): void => sendAfterDelay(() => reject(new Error(reason)))
+  clock.after(REQUEST_TIMEOUT_MS, () => reject(new Error('no answer')))
 
-  const arrive = (server: SimServer, isHop: boolean): void => {
-    const opened = server.opened
-    if (opened === undefined) return refuse('connection refused')
-    const { gate, leader } = opened
+  const receive = (server: SimServer, isHop: boolean): void => {
+    const openServer = server.openServer
+    if (openServer === undefined) return fail('connection refused')
+    const { gate, leader } = openServer
     const { process } = server
-    const request = aRequest(asking.method, asking.url)
-    const carryOut = async (): Promise<void> => {
+    const request = fakeRequest(asking.method, asking.url)
+    const handle = async (): Promise<void> => {
       // The server restarted in between, which closed its connections.
-      if (server.opened !== opened) return refuse('connection closed')
-      const result = await asking.work(leader, server)
+      if (server.openServer !== openServer) return fail('connection closed')
+      const result = await asking.handler(leader, server)
       if (process.isDead) return
-      if (gate.isStillLeader(request)) travel(() => resolve(result))
-      else refuse('this server does not lead any more')
+      if (gate.isStillLeader(request)) sendAfterDelay(() => resolve(result))
+      else fail('this server does not lead any more')
     }
-    const begin = (): void => {
+    const start = (): void => {
       // Some requests arrive in pieces; the server may be paused in between.
-      if (draws.chance(0.5)) carryOut().catch((thrown: unknown) => refuse(String(thrown)))
+      if (random.chance(0.5)) handle().catch((thrown: unknown) => fail(String(thrown)))
       else
-        process.after(draws.between(0, BODY_MS_MAX), () => {
-          carryOut().catch((thrown: unknown) => refuse(String(thrown)))
+        process.after(random.between(0, MAX_BODY_DELAY_MS), () => {
+          handle().catch((thrown: unknown) => fail(String(thrown)))
         })
     }
-    const answerer = gate.route(request, consistencyOf(asking))
-    if (answerer === 'local') return begin()
-    if (answerer === 'linearizable')
+    const route = gate.route(request, consistencyOf(asking))
+    if (route === 'local') return start()
+    if (route === 'linearizable')
       return void gate.confirmLeadership().then(
-        (isLeading) => (isLeading ? begin() : refuse('this server does not lead any more')),
-        () => refuse('this server does not lead any more'),
+        (isLeading) => (isLeading ? start() : fail('this server does not lead any more')),
+        () => fail('this server does not lead any more'),
       )
-    const next = cluster.serverAt(server.knownLeader)
-    if (answerer === 'no-leader' || isHop || next === undefined) return refuse('no leader')
-    if (cluster.isApart(server.name, next.name)) return refuse('the leader is out of reach')
-    travel(() => next.process.enter(() => arrive(next, true)))
+    const leaderServer = cluster.serverAt(server.knownLeader)
+    if (route === 'no-leader' || isHop || leaderServer === undefined) return fail('no leader')
+    if (cluster.isPartitioned(server.name, leaderServer.name))
+      return fail('the leader is out of reach')
+    sendAfterDelay(() => leaderServer.process.deliver(() => receive(leaderServer, true)))
   }
-  travel(() => asking.entry.process.enter(() => arrive(asking.entry, false)))
+  sendAfterDelay(() => asking.entry.process.deliver(() => receive(asking.entry, false)))
   return promise
 }

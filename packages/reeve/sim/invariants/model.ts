@@ -2,7 +2,7 @@ import type { Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
 import type { AllocationRow, NodeRow } from '../../src/model/index.ts'
 import {
   namespacedKey,
-  wholeText,
+  joinRowJson,
   type Commit,
   type Store,
   type TableName,
@@ -28,8 +28,8 @@ export interface Changes {
   readonly nodes: readonly RowChange<NodeRow>[]
 }
 
-type Followed = keyof Omit<Changes, 'index' | 'timeMs'>
-const FOLLOWED: readonly Followed[] = [
+type TrackedTable = keyof Omit<Changes, 'index' | 'timeMs'>
+const TRACKED_TABLES: readonly TrackedTable[] = [
   'allocations',
   'deployments',
   'evaluations',
@@ -39,7 +39,7 @@ const FOLLOWED: readonly Followed[] = [
 ]
 
 /** Rows of one table, indexed by group. */
-class Rows<Row extends object> {
+class IndexedRows<Row extends object> {
   readonly byKey = new Map<string, Row>()
   readonly #groups = new Map<string, Map<string, Row>>()
   readonly #groupsOf: (row: Row) => readonly string[]
@@ -52,7 +52,7 @@ class Rows<Row extends object> {
     return this.byKey.get(key)
   }
 
-  in(group: string): readonly Row[] {
+  inGroup(group: string): readonly Row[] {
     return [...(this.#groups.get(group)?.values() ?? [])]
   }
 
@@ -80,23 +80,23 @@ export function jobKeyOf(row: { readonly Namespace: string; readonly JobID: stri
  * The expected state, built only from published commits. The leader's memory, and the contents of
  * its disk after a crash, are compared with it.
  */
-export class Model {
-  readonly allocations = new Rows<AllocationRow>((row) => [
+export class ExpectedState {
+  readonly allocations = new IndexedRows<AllocationRow>((row) => [
     `job ${jobKeyOf(row)}`,
     `node ${row.NodeID}`,
   ])
-  readonly deployments = new Rows<Deployment>((row) => [`job ${jobKeyOf(row)}`])
-  readonly evaluations = new Rows<Evaluation>((row) => [`job ${jobKeyOf(row)}`])
-  readonly job_summaries = new Rows<JobSummary>(() => [])
-  readonly jobs = new Rows<Job>((row) =>
+  readonly deployments = new IndexedRows<Deployment>((row) => [`job ${jobKeyOf(row)}`])
+  readonly evaluations = new IndexedRows<Evaluation>((row) => [`job ${jobKeyOf(row)}`])
+  readonly job_summaries = new IndexedRows<JobSummary>(() => [])
+  readonly jobs = new IndexedRows<Job>((row) =>
     row.ParentID === '' ? [] : [`parent ${namespacedKey(row.Namespace, row.ParentID)}`],
   )
-  readonly nodes = new Rows<NodeRow>(() => [])
+  readonly nodes = new IndexedRows<NodeRow>(() => [])
   /** All registered versions by job; removed when the job is purged. */
-  readonly #versions = new Map<string, Map<number, Job>>()
+  readonly #versionsByJob = new Map<string, Map<number, Job>>()
   /** Number of failed deployments so far. */
   failedDeployments = 0
-  readonly #texts = new Map<string, string>()
+  readonly #encodedRows = new Map<string, string>()
   #index = 0
 
   get index(): number {
@@ -107,7 +107,7 @@ export class Model {
     if (commit.index !== this.#index + 1)
       throw new Violation('the index never goes back', `${commit.index} after ${this.#index}`)
     this.#index = commit.index
-    const changes: Record<Followed, RowChange<object>[]> = {
+    const changes: Record<TrackedTable, RowChange<object>[]> = {
       allocations: [],
       deployments: [],
       evaluations: [],
@@ -117,35 +117,35 @@ export class Model {
     }
     for (const { table, key, header, text } of commit.rows) {
       const name = `${table}\n${key}`
-      const whole = wholeText(text)
-      if (header === undefined) this.#texts.delete(name)
-      else this.#texts.set(name, told(header, whole))
-      const followed = FOLLOWED.find((one) => one === table)
-      if (followed === undefined) continue
+      const body = joinRowJson(text)
+      if (header === undefined) this.#encodedRows.delete(name)
+      else this.#encodedRows.set(name, encodedRow(header, body))
+      const tracked = TRACKED_TABLES.find((one) => one === table)
+      if (tracked === undefined) continue
       // Proof: the body was encoded from a row of this table.
-      const after = header === undefined ? undefined : (JSON.parse(whole) as object)
+      const after = header === undefined ? undefined : (JSON.parse(body) as object)
       // Proof: as above.
-      const before = (this[followed] as Rows<object>).write(key, after)
-      changes[followed].push({ key, before, after })
+      const before = (this[tracked] as IndexedRows<object>).write(key, after)
+      changes[tracked].push({ key, before, after })
     }
     // Proof: as above; each list holds rows of its own table.
     const all = { index: commit.index, timeMs: commit.timeMs, ...(changes as object) } as Changes
-    this.#note(all)
+    this.#recordHistory(all)
     return all
   }
 
   /** The earlier versions of a job, without stopped ones. */
   olderVersions(job: Job): readonly Job[] {
-    const versions = this.#versions.get(namespacedKey(job.Namespace, job.ID))
+    const versions = this.#versionsByJob.get(namespacedKey(job.Namespace, job.ID))
     return [...(versions?.values() ?? [])].filter((one) => one.Version < job.Version && !one.Stop)
   }
 
-  #note({ jobs, deployments }: Changes): void {
+  #recordHistory({ jobs, deployments }: Changes): void {
     for (const { key, after } of jobs) {
-      if (after === undefined) this.#versions.delete(key)
+      if (after === undefined) this.#versionsByJob.delete(key)
       else {
-        const versions = this.#versions.get(key) ?? new Map<number, Job>()
-        this.#versions.set(key, versions.set(after.Version, after))
+        const versions = this.#versionsByJob.get(key) ?? new Map<number, Job>()
+        this.#versionsByJob.set(key, versions.set(after.Version, after))
       }
     }
     for (const { before, after } of deployments)
@@ -160,24 +160,27 @@ export class Model {
       const table = store.tables[name as TableName]
       for (const key of table.keys()) {
         count += 1
-        const encoded = table.encoded(key)
-        const text = encoded === undefined ? undefined : told(encoded.header, encoded.body)
-        if (this.#texts.get(`${name}\n${key}`) !== text)
+        const encoded = table.findEncoded(key)
+        const text = encoded === undefined ? undefined : encodedRow(encoded.header, encoded.body)
+        if (this.#encodedRows.get(`${name}\n${key}`) !== text)
           throw new Violation(
             'nothing acknowledged is lost',
-            `${name} ${key} is ${text}, was told as ${this.#texts.get(`${name}\n${key}`)}`,
+            `${name} ${key} is ${text}, was told as ${this.#encodedRows.get(`${name}\n${key}`)}`,
           )
       }
     }
-    if (count !== this.#texts.size)
+    if (count !== this.#encodedRows.size)
       throw new Violation(
         'nothing acknowledged is lost',
-        `${this.#texts.size} rows were told of, ${count} are there`,
+        `${this.#encodedRows.size} rows were told of, ${count} are there`,
       )
   }
 }
 
-/** Decodes the row of a commit entry: its indexes and its text. */
-function told([create, modify]: readonly [number, number, ...unknown[]], body: string): string {
+/** Joins the indexes and the text of an encoded row. */
+function encodedRow(
+  [create, modify]: readonly [number, number, ...unknown[]],
+  body: string,
+): string {
   return `${create} ${modify} ${body}`
 }

@@ -7,10 +7,10 @@ import {
 } from '../../src/model/index.ts'
 import { isOpenEvaluation } from '../../src/state/index.ts'
 import { Violation } from '../trace.ts'
-import { jobKeyOf, type Changes, type Model } from './model.ts'
+import { jobKeyOf, type Changes, type ExpectedState } from './model.ts'
 
 /** Checks which transitions of a row a commit may make. */
-export function checkRowMoves(model: Model, changes: Changes): void {
+export function checkTransitions(model: ExpectedState, changes: Changes): void {
   for (const { before, after } of changes.allocations)
     if (after !== undefined) checkAllocation(model, before, after)
   for (const { before, after } of changes.evaluations) checkEvaluation(before, after)
@@ -18,34 +18,34 @@ export function checkRowMoves(model: Model, changes: Changes): void {
   for (const { before, after } of changes.jobs) checkJob(before, after)
   const jobs = new Set(changes.deployments.flatMap(({ after }) => (after ? [jobKeyOf(after)] : [])))
   for (const key of jobs) {
-    const active = model.deployments.in(`job ${key}`).filter(isActiveDeployment)
+    const active = model.deployments.inGroup(`job ${key}`).filter(isActiveDeployment)
     const ids = active.map(({ ID }) => ID).join()
     if (active.length > 1) throw new Violation('one deployment at a time', `${key}: ${ids}`)
   }
 }
 
 function checkAllocation(
-  model: Model,
+  model: ExpectedState,
   before: AllocationRow | undefined,
   after: AllocationRow,
 ): void {
-  const at = `${after.Name} ${after.ID}`
-  if (before === undefined) return checkPlaced(model, after)
+  const label = `${after.Name} ${after.ID}`
+  if (before === undefined) return checkPlacement(model, after)
   if (before.NodeID !== after.NodeID || before.Name !== after.Name)
-    throw new Violation('an allocation stays where it is', at)
+    throw new Violation('an allocation stays where it is', label)
   if (isServerTerminal(before) && !isServerTerminal(after))
-    throw new Violation('a stopped allocation never has the desired status run again', at)
-  const hadEnded = before.ClientStatus === 'complete' || before.ClientStatus === 'failed'
-  if (hadEnded && after.ClientStatus !== before.ClientStatus)
+    throw new Violation('a stopped allocation never has the desired status run again', label)
+  const wasTerminal = before.ClientStatus === 'complete' || before.ClientStatus === 'failed'
+  if (wasTerminal && after.ClientStatus !== before.ClientStatus)
     throw new Violation(
       'what has ended does not run again',
-      `${at} was ${before.ClientStatus} and is ${after.ClientStatus}`,
+      `${label} was ${before.ClientStatus} and is ${after.ClientStatus}`,
     )
 }
 
 /** Checks the node and job of a placement. */
-function checkPlaced(model: Model, row: AllocationRow): void {
-  const at = `${row.Name} ${row.ID} on ${row.NodeName}`
+function checkPlacement(model: ExpectedState, row: AllocationRow): void {
+  const label = `${row.Name} ${row.ID} on ${row.NodeName}`
   const node = model.nodes.find(row.NodeID)
   if (
     node === undefined ||
@@ -55,13 +55,16 @@ function checkPlaced(model: Model, row: AllocationRow): void {
   )
     throw new Violation(
       'work goes to ready nodes only',
-      `${at}: ${node?.Status} ${node?.SchedulingEligibility}`,
+      `${label}: ${node?.Status} ${node?.SchedulingEligibility}`,
     )
   const job = model.jobs.find(jobKeyOf(row))
   if (job === undefined || job.Stop)
-    throw new Violation('a stopped job gets nothing new', `${at}: ${job?.Version ?? 'purged'}`)
+    throw new Violation('a stopped job gets nothing new', `${label}: ${job?.Version ?? 'purged'}`)
   if (job.Quarantine !== undefined && row.JobVersion === job.Version)
-    throw new Violation('a quarantined version gets nothing new', `${at}: ${job.Quarantine.Reason}`)
+    throw new Violation(
+      'a quarantined version gets nothing new',
+      `${label}: ${job.Quarantine.Reason}`,
+    )
 }
 
 function checkEvaluation(before: Evaluation | undefined, after: Evaluation | undefined): void {
@@ -95,24 +98,24 @@ function checkJob(before: Job | undefined, after: Job | undefined): void {
  * replacement has the name of an unknown allocation that may reconnect. These are excused
  * permanently and checked at the end of the simulation.
  */
-export class NameCheck {
-  readonly #excused = new Set<string>()
+export class UniqueNameCheck {
+  readonly #exceptions = new Set<string>()
 
-  check(model: Model, changes: Changes): void {
+  check(model: ExpectedState, changes: Changes): void {
     const jobs = new Set<string>()
     for (const { key, after } of changes.allocations) {
-      if (after === undefined) this.#excused.delete(key)
+      if (after === undefined) this.#exceptions.delete(key)
       else if (after.DeploymentStatus?.Canary === true || after.ClientStatus === 'unknown')
-        this.#excused.add(key)
+        this.#exceptions.add(key)
       if (after !== undefined && !isTerminal(after)) jobs.add(jobKeyOf(after))
     }
     for (const key of jobs) this.#checkJob(model, key)
   }
 
-  #checkJob(model: Model, key: string): void {
+  #checkJob(model: ExpectedState, key: string): void {
     const seen = new Map<string, AllocationRow>()
-    for (const row of model.allocations.in(`job ${key}`)) {
-      if (isTerminal(row) || this.#excused.has(row.ID)) continue
+    for (const row of model.allocations.inGroup(`job ${key}`)) {
+      if (isTerminal(row) || this.#exceptions.has(row.ID)) continue
       const isEverywhere = row.JobType === 'system' || row.JobType === 'sysbatch'
       const name = isEverywhere ? `${row.Name} on ${row.NodeID}` : row.Name
       const other = seen.get(name)

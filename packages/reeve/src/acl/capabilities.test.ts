@@ -15,7 +15,7 @@ import {
   operatorCapabilities,
   variableCapabilities,
 } from './capabilities.ts'
-import type { WrittenPolicy } from './rules.ts'
+import type { PolicyShorthand } from './rules.ts'
 
 /** Expansion of each shorthand of a namespace rule. */
 const READ =
@@ -29,14 +29,14 @@ const SCALE =
   'submit-recommendation'
 
 interface Case<C> {
-  readonly policy?: WrittenPolicy
+  readonly policy?: PolicyShorthand
   readonly listed?: readonly C[]
   readonly gives: string
 }
 
 function check<C extends string>(
   kind: string,
-  expand: (rule: { policy: WrittenPolicy; capabilities: readonly C[] }) => readonly C[],
+  expand: (rule: { policy: PolicyShorthand; capabilities: readonly C[] }) => readonly C[],
   cases: readonly Case<C>[],
 ): void {
   for (const { policy = '', listed = [], gives } of cases)
@@ -112,7 +112,7 @@ check<VariableCapability>(
   ],
 )
 
-test('no shorthand holds what must be listed explicitly', () => {
+test('no shorthand contains capabilities that must be listed explicitly', () => {
   const explicit: readonly NamespaceCapability[] = [
     'alloc-node-exec',
     'policy-override',

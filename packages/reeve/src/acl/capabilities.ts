@@ -6,7 +6,7 @@ import type {
   RulePolicy,
   VariableCapability,
 } from '@reeve/contract'
-import type { WrittenPolicy } from './rules.ts'
+import type { PolicyShorthand } from './rules.ts'
 
 /** Expansion of each shorthand; a missing one expands to nothing. */
 type Shorthands<C> = { readonly [P in RulePolicy]?: readonly C[] }
@@ -83,31 +83,31 @@ const OPERATOR: Shorthands<OperatorCapability> = {
 }
 
 /** A rule as written: a shorthand, capabilities, or both. */
-interface Written<C> {
-  readonly policy: WrittenPolicy
+interface ShorthandRule<C> {
+  readonly policy: PolicyShorthand
   readonly capabilities: readonly C[]
 }
 
 export function namespaceCapabilities(
-  rule: Written<NamespaceCapability>,
+  rule: ShorthandRule<NamespaceCapability>,
 ): readonly NamespaceCapability[] {
   return expand(rule, NAMESPACE, NAMESPACE_IMPLIED)
 }
 
 export function nodePoolCapabilities(
-  rule: Written<NodePoolCapability>,
+  rule: ShorthandRule<NodePoolCapability>,
 ): readonly NodePoolCapability[] {
   return expand(rule, NODE_POOL, {})
 }
 
 export function hostVolumeCapabilities(
-  rule: Written<HostVolumeCapability>,
+  rule: ShorthandRule<HostVolumeCapability>,
 ): readonly HostVolumeCapability[] {
   return expand(rule, HOST_VOLUME, {})
 }
 
 export function operatorCapabilities(
-  rule: Written<OperatorCapability>,
+  rule: ShorthandRule<OperatorCapability>,
 ): readonly OperatorCapability[] {
   return expand(rule, OPERATOR, {})
 }
@@ -123,7 +123,7 @@ export function variableCapabilities(
  * `deny` overrides all others.
  */
 function expand<C extends string>(
-  { policy, capabilities }: Written<C>,
+  { policy, capabilities }: ShorthandRule<C>,
   shorthands: Shorthands<C>,
   implied: Implications<C>,
 ): readonly C[] {

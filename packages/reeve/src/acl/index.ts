@@ -1,6 +1,6 @@
 export type { Caller } from './caller.ts'
-export { readExpirationTime, readExpirationTtl } from './expiry.ts'
-export { ACLS_OFF, MANAGEMENT, NOTHING } from './grants.ts'
+export { parseExpirationTime, parseExpirationTtl } from './expiry.ts'
+export { ACLS_OFF, MANAGEMENT_GRANTS, NO_GRANTS } from './grants.ts'
 export type { Grants } from './grants.ts'
 export { parseAclRules } from './parse-rules.ts'
 export { namespaceHash, nodePoolHash, policyHash, roleHash, tokenHash } from './record-hash.ts'

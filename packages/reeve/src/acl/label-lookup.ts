@@ -11,42 +11,42 @@ export interface LabelRule<C extends string> {
 /** Rules by name. */
 interface LabelLookup<C extends string> {
   /** Returns the capabilities for a name; none if it is denied or no rule matches. */
-  of(name: string): ReadonlySet<C>
+  capabilitiesFor(name: string): ReadonlySet<C>
   /** Reports whether a rule of any label grants the capability. */
-  anywhere(capability: C): boolean
+  any(capability: C): boolean
 }
 
 /** Merges the rules of all policies of a token by label. */
-export function compileLabels<C extends string>(rules: Iterable<LabelRule<C>>): LabelLookup<C> {
-  const united = unite(rules)
-  const patterns = [...united].filter(([label]) => label.includes('*')).toSorted(byCloseness)
+export function compileLabelRules<C extends string>(rules: Iterable<LabelRule<C>>): LabelLookup<C> {
+  const merged = mergeRules(rules)
+  const patterns = [...merged].filter(([label]) => label.includes('*')).toSorted(bySpecificity)
   const find = (name: string): ReadonlySet<C> =>
     patterns.find(([pattern]) => matchGlob(pattern, name))?.[1] ?? NONE
-  const closest = patterns.length === 0 ? find : remember(find)
-  const exact = new Map([...united].filter(([label]) => !label.includes('*')))
-  const held = new Set([...united.values()].flatMap((capabilities) => [...capabilities]))
+  const closest = patterns.length === 0 ? find : memoize(find)
+  const exact = new Map([...merged].filter(([label]) => !label.includes('*')))
+  const granted = new Set([...merged.values()].flatMap((capabilities) => [...capabilities]))
   return {
-    of: (name) => exact.get(name) ?? closest(name),
-    anywhere: (capability) => held.has(capability),
+    capabilitiesFor: (name) => exact.get(name) ?? closest(name),
+    any: (capability) => granted.has(capability),
   }
 }
 
 const NONE: ReadonlySet<never> = new Set<never>()
 
 /** Merges rules with equal labels; one `deny` leaves no capabilities. */
-function unite<C extends string>(rules: Iterable<LabelRule<C>>): ReadonlyMap<string, Set<C>> {
-  const united = new Map<string, Set<C>>()
+function mergeRules<C extends string>(rules: Iterable<LabelRule<C>>): ReadonlyMap<string, Set<C>> {
+  const merged = new Map<string, Set<C>>()
   const denied = new Set<string>()
   for (const { label, capabilities } of rules) {
-    const known = united.get(label) ?? new Set<C>()
-    united.set(label, known)
+    const capabilitiesOfLabel = merged.get(label) ?? new Set<C>()
+    merged.set(label, capabilitiesOfLabel)
     for (const capability of capabilities) {
       if (capability === 'deny') denied.add(label)
-      known.add(capability)
+      capabilitiesOfLabel.add(capability)
     }
   }
-  for (const label of denied) united.get(label)?.clear()
-  return united
+  for (const label of denied) merged.get(label)?.clear()
+  return merged
 }
 
 /**
@@ -54,7 +54,7 @@ function unite<C extends string>(rules: Iterable<LabelRule<C>>): ReadonlyMap<str
  * the name is the same for all patterns, so the order is fixed: most characters other than stars
  * first, then by code unit.
  */
-function byCloseness([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+function bySpecificity([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
   return plainLength(b) - plainLength(a) || compareText(a, b)
 }
 
@@ -62,16 +62,16 @@ function plainLength(pattern: string): number {
   return pattern.replaceAll('*', '').length
 }
 
-/** Caches results. A full cache is cleared, which is cheaper than tracking usage. */
-function remember<T>(find: (name: string) => T): (name: string) => T {
-  const known = new Map<string, T>()
+/** Caches results. A full cache is cleared: that is cheaper than tracking usage. */
+function memoize<T>(find: (name: string) => T): (name: string) => T {
+  const cache = new Map<string, T>()
   return (name) => {
-    const before = known.get(name)
-    if (before !== undefined) return before
+    const cached = cache.get(name)
+    if (cached !== undefined) return cached
     const found = find(name)
     if (name.length > CACHED_NAME_LENGTH_MAX) return found
-    if (known.size >= LOOKUP_CACHE_SIZE_MAX) known.clear()
-    known.set(name, found)
+    if (cache.size >= LOOKUP_CACHE_SIZE_MAX) cache.clear()
+    cache.set(name, found)
     return found
   }
 }

@@ -10,7 +10,7 @@ export const ACL_RULES_COUNT_MAX = 4_096
 export const ACL_LINKS_MAX = 1_000
 
 /** Characters of the caller's input that an error message quotes. */
-export const SHOWN_LENGTH_MAX = 160
+export const QUOTED_CHARS_MAX = 160
 
 /** Names per token whose closest pattern is cached: names come from requests. */
 export const LOOKUP_CACHE_SIZE_MAX = 128

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { ACL_RULES_COUNT_MAX } from './limits.ts'
-import type { RuleEntry, RuleMap, RuleValue } from './rule-text.ts'
-import { shown } from './shown.ts'
+import type { RuleEntry, RuleEntries, RuleValue } from './rule-text.ts'
+import { quoteClipped } from './shown.ts'
 
 /** A rule whose values are not yet validated. */
 export interface RawRule {
@@ -38,8 +38,8 @@ const PATH: KindSpec = { isLabelled: true, fields: ['capabilities'] }
 export type RawRules = { readonly [K in RuleKind]: readonly RawRule[] }
 
 /** Intermediate result of parsing. Only the first structural problem is kept. */
-interface Reading {
-  readonly strangers: Set<string>
+interface ParseState {
+  readonly unknownKeys: Set<string>
   problem: string | undefined
   count: number
 }
@@ -47,8 +47,8 @@ interface Reading {
 /**
  * Sorts the entries of a document into rules. The error text lists all unknown and duplicate keys.
  */
-export function sortRules(document: RuleMap): Result<RawRules, string> {
-  const reading: Reading = { strangers: new Set(), problem: undefined, count: 0 }
+export function classifyRules(document: RuleEntries): Result<RawRules, string> {
+  const state: ParseState = { unknownKeys: new Set(), problem: undefined, count: 0 }
   const rules: Record<RuleKind, RawRule[]> = {
     namespace: [],
     node_pool: [],
@@ -60,15 +60,15 @@ export function sortRules(document: RuleMap): Result<RawRules, string> {
     plugin: [],
   }
   for (const entry of document) {
-    if (!isKind(entry.name)) reading.strangers.add(entry.name)
-    else rules[entry.name].push(...readRules(reading, entry, KINDS[entry.name]))
+    if (!isKind(entry.name)) state.unknownKeys.add(entry.name)
+    else rules[entry.name].push(...readRules(state, entry, KINDS[entry.name]))
   }
   for (const [kind, { isLabelled }] of Object.entries(KINDS))
-    if (!isLabelled && isKind(kind) && rules[kind].length > 1) reading.strangers.add(kind)
-  if (reading.problem !== undefined) return err(`Failed to parse ACL Policy: ${reading.problem}`)
-  if (reading.strangers.size > 0)
+    if (!isLabelled && isKind(kind) && rules[kind].length > 1) state.unknownKeys.add(kind)
+  if (state.problem !== undefined) return err(`Failed to parse ACL Policy: ${state.problem}`)
+  if (state.unknownKeys.size > 0)
     return err(
-      `Invalid or duplicate policy keys: ${[...reading.strangers].map(shownKey).join(', ')}`,
+      `Invalid or duplicate policy keys: ${[...state.unknownKeys].map(quoteUnusualKey).join(', ')}`,
     )
   return ok(rules)
 }
@@ -78,14 +78,14 @@ function isKind(name: string): name is RuleKind {
 }
 
 /** Quotes keys that are not identifiers. */
-function shownKey(key: string): string {
-  return /^[\w.-]{1,64}$/.test(key) ? key : shown(key)
+function quoteUnusualKey(key: string): string {
+  return /^[\w.-]{1,64}$/.test(key) ? key : quoteClipped(key)
 }
 
-function readRules(reading: Reading, entry: RuleEntry, spec: KindSpec): readonly RawRule[] {
+function readRules(reading: ParseState, entry: RuleEntry, spec: KindSpec): readonly RawRule[] {
   const bodies = spec.isLabelled
     ? labelledBodies(reading, entry)
-    : bareBodies(reading, entry).map((entries) => ({ label: '', entries }))
+    : unlabelledBodies(reading, entry).map((entries) => ({ label: '', entries }))
   reading.count += bodies.length
   if (reading.count > ACL_RULES_COUNT_MAX) {
     reading.problem ??= `a policy may have at most ${ACL_RULES_COUNT_MAX} rules and paths`
@@ -96,33 +96,36 @@ function readRules(reading: Reading, entry: RuleEntry, spec: KindSpec): readonly
 
 interface LabelledBody {
   readonly label: string
-  readonly entries: RuleMap
+  readonly entries: RuleEntries
 }
 
 /** Parses `namespace "a" {…}` or its JSON forms: an object of labels, or a list of such objects. */
-function labelledBodies(reading: Reading, { name, labels, value }: RuleEntry): LabelledBody[] {
+function labelledBodies(reading: ParseState, { name, labels, value }: RuleEntry): LabelledBody[] {
   if (labels !== undefined) {
     if (labels.length > 1) reading.problem ??= `${name} takes one label`
     return value.kind === 'map' ? [{ label: labels[0] ?? '', entries: value.entries }] : []
   }
   const bodies: LabelledBody[] = []
-  for (const entries of mapsIn(value) ?? refuse(reading, `${name} must be a block`))
+  for (const entries of blockBodies(value) ?? recordProblem(reading, `${name} must be a block`))
     for (const inner of entries) {
-      const maps = inner.labels === undefined ? mapsIn(inner.value) : undefined
-      // Fields of a rule in place of labels: the label is missing.
+      const maps = inner.labels === undefined ? blockBodies(inner.value) : undefined
+      // The entries are fields of a rule, so the label is missing.
       if (maps === undefined) return [{ label: '', entries: [] }]
       bodies.push(...maps.map((map) => ({ label: inner.name, entries: map })))
     }
   return bodies
 }
 
-function bareBodies(reading: Reading, { name, labels, value }: RuleEntry): readonly RuleMap[] {
+function unlabelledBodies(
+  reading: ParseState,
+  { name, labels, value }: RuleEntry,
+): readonly RuleEntries[] {
   if (labels !== undefined && labels.length > 0) reading.problem ??= `${name} takes no label`
-  return mapsIn(value) ?? refuse(reading, `${name} must be a block`)
+  return blockBodies(value) ?? recordProblem(reading, `${name} must be a block`)
 }
 
 /** Returns the objects of a value that represents blocks; undefined if it represents none. */
-function mapsIn(value: RuleValue): readonly RuleMap[] | undefined {
+function blockBodies(value: RuleValue): readonly RuleEntries[] | undefined {
   if (value.kind === 'map') return [value.entries]
   if (value.kind !== 'list') return undefined
   const maps = value.items.flatMap((item) => (item.kind === 'map' ? [item.entries] : []))
@@ -130,58 +133,58 @@ function mapsIn(value: RuleValue): readonly RuleMap[] | undefined {
 }
 
 function readFields(
-  reading: Reading,
+  reading: ParseState,
   { label, entries }: LabelledBody,
   fields: readonly Field[],
 ): RawRule {
   const found = new Map<string, RuleEntry>()
   for (const entry of entries) {
     const isKnown = fields.some((field) => field === entry.name)
-    if (!isKnown || found.has(entry.name)) reading.strangers.add(entry.name)
+    if (!isKnown || found.has(entry.name)) reading.unknownKeys.add(entry.name)
     found.set(entry.name, entry)
   }
   return {
     label,
-    policy: readText(reading, found.get('policy')),
-    capabilities: readTexts(reading, found.get('capabilities')),
+    policy: readString(reading, found.get('policy')),
+    capabilities: readStrings(reading, found.get('capabilities')),
     variables: fields.includes('variables')
       ? readVariables(reading, found.get('variables'))
       : undefined,
   }
 }
 
-function readText(reading: Reading, entry: RuleEntry | undefined): string {
+function readString(reading: ParseState, entry: RuleEntry | undefined): string {
   if (entry === undefined) return ''
   if (entry.value.kind === 'text') return entry.value.text
   reading.problem ??= `${entry.name} must be a string`
   return ''
 }
 
-function readTexts(reading: Reading, entry: RuleEntry | undefined): readonly string[] {
+function readStrings(reading: ParseState, entry: RuleEntry | undefined): readonly string[] {
   if (entry === undefined) return []
   const items = entry.value.kind === 'list' ? entry.value.items : []
   const texts = items.flatMap((item) => (item.kind === 'text' ? [item.text] : []))
   if (entry.value.kind !== 'list' || texts.length < items.length)
-    return refuse(reading, `${entry.name} must be a list of strings`)
+    return recordProblem(reading, `${entry.name} must be a list of strings`)
   return texts
 }
 
 /** Parses `variables { path "a/*" {…} }`. */
 function readVariables(
-  reading: Reading,
+  reading: ParseState,
   entry: RuleEntry | undefined,
 ): readonly RawRule[] | undefined {
   if (entry === undefined) return undefined
-  const bodies = bareBodies(reading, entry)
-  if (bodies.length > 1) reading.strangers.add(entry.name)
+  const bodies = unlabelledBodies(reading, entry)
+  if (bodies.length > 1) reading.unknownKeys.add(entry.name)
   return bodies.flat().flatMap((inner) => {
     if (inner.name === 'path') return readRules(reading, inner, PATH)
-    reading.strangers.add(inner.name)
+    reading.unknownKeys.add(inner.name)
     return []
   })
 }
 
-function refuse(reading: Reading, problem: string): [] {
+function recordProblem(reading: ParseState, problem: string): [] {
   reading.problem ??= problem
   return []
 }

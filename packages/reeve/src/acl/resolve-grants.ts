@@ -1,9 +1,9 @@
 import type { AclToken } from '@reeve/contract'
-import { compileGrants, MANAGEMENT, type Grants } from './grants.ts'
+import { compileGrants, MANAGEMENT_GRANTS, type Grants } from './grants.ts'
 import type { AclRules } from './rules.ts'
 
 /** Fields of a token that define its permissions. */
-type TokenRights = Pick<AclToken, 'Type' | 'Policies'> & {
+type TokenPermissions = Pick<AclToken, 'Type' | 'Policies'> & {
   readonly Roles: readonly { readonly ID: string }[] | null
 }
 
@@ -15,8 +15,8 @@ interface GrantLookups {
 }
 
 /** Returns the combined permissions of a token's own policies and those of its roles. */
-export function resolveGrants(token: TokenRights, lookups: GrantLookups): Grants {
-  if (token.Type === 'management') return MANAGEMENT
+export function resolveGrants(token: TokenPermissions, lookups: GrantLookups): Grants {
+  if (token.Type === 'management') return MANAGEMENT_GRANTS
   const documents: AclRules[] = []
   for (const name of policyNamesOf(token, lookups)) {
     const rules = lookups.policyRules(name)
@@ -27,7 +27,7 @@ export function resolveGrants(token: TokenRights, lookups: GrantLookups): Grants
 
 /** Returns the names of a token's policies, its own and those of its roles, each once. */
 export function policyNamesOf(
-  token: Omit<TokenRights, 'Type'>,
+  token: Omit<TokenPermissions, 'Type'>,
   lookups: Pick<GrantLookups, 'rolePolicies'>,
 ): ReadonlySet<string> {
   const names = new Set(token.Policies ?? [])

@@ -15,8 +15,10 @@ function resolveRule(rule: RawRule, aliases: RuleAliases): RawRule {
   const { capabilities, variableDirectories } = aliases
   return {
     ...rule,
-    capabilities: rule.capabilities.map((word) =>
-      Object.hasOwn(capabilities, word) ? (capabilities[word] ?? word) : word,
+    capabilities: rule.capabilities.map((capability) =>
+      Object.hasOwn(capabilities, capability)
+        ? (capabilities[capability] ?? capability)
+        : capability,
     ),
     variables: rule.variables?.map((path) => ({
       ...path,
@@ -27,8 +29,8 @@ function resolveRule(rule: RawRule, aliases: RuleAliases): RawRule {
 
 /** Unlike a path, a pattern may end right behind the directory: `service*`. */
 function resolvePattern(directories: Readonly<Record<string, string>>, pattern: string): string {
-  for (const other in directories)
-    if (pattern.startsWith(`${other}*`))
-      return `${directories[other]}${pattern.slice(other.length)}`
+  for (const alias in directories)
+    if (pattern.startsWith(`${alias}*`))
+      return `${directories[alias]}${pattern.slice(alias.length)}`
   return canonicalPath(directories, pattern)
 }

@@ -2,25 +2,25 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { formatDiagnostic, parseHclJson, parseHcl1, type Body, type Expression } from '@reeve/hcl'
 import { ACL_RULES_LENGTH_MAX } from './limits.ts'
 
-/** One `name … value` of a document. Both syntaxes come down to these, in source order. */
+/** One `name … value` of a document in either syntax. Entries are in source order. */
 export interface RuleEntry {
   readonly name: string
-  /** Of a block; undefined for `name = value` and for a JSON property. */
+  /** Labels of a block; undefined for `name = value` and for a JSON property. */
   readonly labels: readonly string[] | undefined
   readonly value: RuleValue
 }
 
-export type RuleMap = readonly RuleEntry[]
+export type RuleEntries = readonly RuleEntry[]
 
 export type RuleValue =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'list'; readonly items: readonly RuleValue[] }
-  | { readonly kind: 'map'; readonly entries: RuleMap }
-  /** A number, a boolean or null: no rule has a use for them. */
+  | { readonly kind: 'map'; readonly entries: RuleEntries }
+  /** A number, a boolean or null, which no rule accepts. */
   | { readonly kind: 'other' }
 
-/** Reads HCL1 syntax or JSON, told apart by the first character. */
-export function readRuleText(text: string): Result<RuleMap, string> {
+/** Parses HCL 1 or JSON, chosen by the first character. */
+export function parseRuleDocument(text: string): Result<RuleEntries, string> {
   if (text.length > ACL_RULES_LENGTH_MAX)
     return err(`the text is longer than ${ACL_RULES_LENGTH_MAX} characters`)
   const isJson = text.trimStart().startsWith('{')
@@ -32,10 +32,10 @@ export function readRuleText(text: string): Result<RuleMap, string> {
   return err(first === undefined ? 'the text cannot be read' : formatDiagnostic(first))
 }
 
-function entriesOf(body: Body): RuleMap {
+function entriesOf(body: Body): RuleEntries {
   const attributes = body.attributes.map(({ name, expression, span }) => ({
     start: span.start,
-    entry: { name, labels: undefined, value: valueOf(expression) },
+    entry: { name, labels: undefined, value: ruleValueOf(expression) },
   }))
   const blocks = body.blocks.map((block) => ({
     start: block.headerSpan.start,
@@ -49,24 +49,24 @@ function entriesOf(body: Body): RuleMap {
 }
 
 /**
- * Neither syntax has expressions: a value is a literal, a list or an object. The parser bounds how
- * deep they nest.
+ * Neither syntax has expressions: a value is a literal, a list or an object. The parser limits
+ * nesting.
  */
-function valueOf(expression: Expression): RuleValue {
+function ruleValueOf(expression: Expression): RuleValue {
   switch (expression.kind) {
     case 'literal':
       return typeof expression.value === 'string'
         ? { kind: 'text', text: expression.value }
         : { kind: 'other' }
     case 'tuple':
-      return { kind: 'list', items: expression.elements.map(valueOf) }
+      return { kind: 'list', items: expression.elements.map(ruleValueOf) }
     case 'object':
       return {
         kind: 'map',
         entries: expression.items.map(({ name, value }) => ({
           name: name ?? '',
           labels: undefined,
-          value: valueOf(value),
+          value: ruleValueOf(value),
         })),
       }
     default:

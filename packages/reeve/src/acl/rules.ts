@@ -9,7 +9,7 @@ import type {
 } from '@reeve/contract'
 
 /** The shorthand as written; empty if the rule has none. */
-export type WrittenPolicy = RulePolicy | ''
+export type PolicyShorthand = RulePolicy | ''
 
 /**
  * One parsed policy document, in the form of the API. `Capabilities` include those of the
@@ -17,23 +17,23 @@ export type WrittenPolicy = RulePolicy | ''
  */
 export interface AclRules {
   readonly Namespaces: readonly NamespaceRule[] | null
-  readonly NodePools: readonly LabelledRule<NodePoolCapability>[] | null
-  readonly HostVolumes: readonly LabelledRule<HostVolumeCapability>[] | null
-  readonly Agent: BareRule | null
-  readonly Node: BareRule | null
+  readonly NodePools: readonly NamedRule<NodePoolCapability>[] | null
+  readonly HostVolumes: readonly NamedRule<HostVolumeCapability>[] | null
+  readonly Agent: UnlabelledRule | null
+  readonly Node: UnlabelledRule | null
   readonly Operator: OperatorRule | null
-  readonly Quota: BareRule | null
-  readonly Plugin: BareRule | null
+  readonly Quota: UnlabelledRule | null
+  readonly Plugin: UnlabelledRule | null
 }
 
-export interface LabelledRule<C> {
+export interface NamedRule<C> {
   /** A name, or a pattern with `*`. */
   readonly Name: string
-  readonly Policy: WrittenPolicy
+  readonly Policy: PolicyShorthand
   readonly Capabilities: readonly C[]
 }
 
-export interface NamespaceRule extends LabelledRule<NamespaceCapability> {
+export interface NamespaceRule extends NamedRule<NamespaceCapability> {
   readonly Variables: { readonly Paths: readonly PathRule[] } | null
 }
 
@@ -42,11 +42,11 @@ export interface PathRule {
   readonly Capabilities: readonly VariableCapability[]
 }
 
-export interface BareRule {
-  readonly Policy: WrittenPolicy
+export interface UnlabelledRule {
+  readonly Policy: PolicyShorthand
 }
 
-export interface OperatorRule extends BareRule {
+export interface OperatorRule extends UnlabelledRule {
   readonly Capabilities: readonly OperatorCapability[]
 }
 

@@ -1,12 +1,12 @@
 import { truncateText } from '@reeve/kit/truncate-text.ts'
-import { SHOWN_LENGTH_MAX } from './limits.ts'
+import { QUOTED_CHARS_MAX } from './limits.ts'
 
-/** A caller's text in a message: quoted, and not longer than a message should be. */
-export function shown(text: string): string {
-  return JSON.stringify(clipped(text))
+/** Quotes a caller's text for a message, clipped to the length of a message. */
+export function quoteClipped(text: string): string {
+  return JSON.stringify(clip(text))
 }
 
-/** The same without quotes, for texts that the reference shows bare. */
-export function clipped(text: string): string {
-  return truncateText(text, SHOWN_LENGTH_MAX)
+/** Clips a text without quoting it. */
+export function clip(text: string): string {
+  return truncateText(text, QUOTED_CHARS_MAX)
 }

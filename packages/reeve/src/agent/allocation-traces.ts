@@ -7,9 +7,9 @@ import type { Assignment } from './assignment.ts'
  * Maximum number of starting allocations with a span; above it the oldest span is ended without a
  * status.
  */
-const STARTING_MAX = 10_000
+const STARTING_ALLOCATIONS_MAX = 10_000
 
-interface Starting {
+interface StartingAllocation {
   readonly span: Span
   /** Tasks whose start has been recorded. */
   readonly recorded: Set<string>
@@ -22,13 +22,13 @@ interface Starting {
  */
 export class AllocationTraces {
   readonly #tracer: Tracer
-  readonly #starting = new Map<string, Starting>()
+  readonly #starting = new Map<string, StartingAllocation>()
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer
   }
 
-  began({ allocation, job }: Assignment): void {
+  onAssigned({ allocation, job }: Assignment): void {
     const parent = this.#tracer.recall(allocation.ID)
     if (parent === undefined) return
     const span = this.#tracer.start({
@@ -43,11 +43,12 @@ export class AllocationTraces {
       },
     })
     const [oldest] = this.#starting.keys()
-    if (this.#starting.size >= STARTING_MAX && oldest !== undefined) this.#end(oldest)
+    if (this.#starting.size >= STARTING_ALLOCATIONS_MAX && oldest !== undefined)
+      this.#endSpan(oldest)
     this.#starting.set(allocation.ID, { span, recorded: new Set() })
   }
 
-  reported({
+  onReport({
     ID: id,
     ClientStatus: status,
     ClientDescription,
@@ -55,50 +56,54 @@ export class AllocationTraces {
   }: AllocationUpdate): void {
     const starting = this.#starting.get(id)
     if (starting === undefined) return
-    const isOver = status !== 'pending'
+    const hasLeftPending = status !== 'pending'
     for (const [name, state] of Object.entries(TaskStates ?? {}))
-      this.#record(starting, name, { state, isOver })
-    if (!isOver) return
+      this.#recordTaskStart(starting, name, { state, hasLeftPending })
+    if (!hasLeftPending) return
     starting.span.set('reeve.client_status', status)
-    this.#end(id, status === 'failed' ? ClientDescription || 'failed' : undefined)
+    this.#endSpan(id, status === 'failed' ? ClientDescription || 'failed' : undefined)
   }
 
-  #end(id: string, error?: string): void {
+  #endSpan(id: string, error?: string): void {
     this.#starting.get(id)?.span.end(error)
     this.#starting.delete(id)
   }
 
   /** The start of a task: one span, below it what it did, from each of its events to the next. */
-  #record({ span, recorded }: Starting, name: string, { state, isOver }: TaskStart): void {
+  #recordTaskStart(
+    { span, recorded }: StartingAllocation,
+    name: string,
+    { state, hasLeftPending }: TaskStartState,
+  ): void {
     const hasStarted = state.State === 'running' || state.State === 'dead'
-    if (recorded.has(name) || !(hasStarted || isOver)) return
+    if (recorded.has(name) || !(hasStarted || hasLeftPending)) return
     const events = (state.Events ?? []).map(({ Type = '', Time = 0 }) => {
       return { type: Type, atMs: msFromNs(Time) }
     })
-    const startedAt = events.findIndex(({ type }) => type === 'Started')
-    const until = events.slice(0, startedAt === -1 ? undefined : startedAt + 1)
-    const [first, last] = [until.at(0), until.at(-1)]
-    if (first === undefined || last === undefined) return
+    const startedIndex = events.findIndex(({ type }) => type === 'Started')
+    const startEvents = events.slice(0, startedIndex === -1 ? undefined : startedIndex + 1)
+    const [firstEvent, lastEvent] = [startEvents.at(0), startEvents.at(-1)]
+    if (firstEvent === undefined || lastEvent === undefined) return
     recorded.add(name)
-    const parent = this.#tracer.start({
+    const taskSpan = this.#tracer.start({
       name: 'start task',
       parent: span.context,
       attributes: { 'reeve.task': name },
-      startMs: first.atMs,
+      startMs: firstEvent.atMs,
     })
-    for (const [at, { type, atMs }] of until.entries()) {
-      const next = until[at + 1]
-      if (next === undefined) continue
+    for (const [index, { type, atMs }] of startEvents.entries()) {
+      const nextEvent = startEvents[index + 1]
+      if (nextEvent === undefined) continue
       this.#tracer
-        .start({ name: type, parent: parent.context, startMs: atMs })
-        .end(undefined, next.atMs)
+        .start({ name: type, parent: taskSpan.context, startMs: atMs })
+        .end(undefined, nextEvent.atMs)
     }
-    parent.end(state.Failed === true ? last.type : undefined, last.atMs)
+    taskSpan.end(state.Failed === true ? lastEvent.type : undefined, lastEvent.atMs)
   }
 }
 
-interface TaskStart {
+interface TaskStartState {
   readonly state: ReportedTaskState
   /** Whether the allocation has left "pending", so that no more events of its start follow. */
-  readonly isOver: boolean
+  readonly hasLeftPending: boolean
 }

@@ -1,28 +1,28 @@
 import type { ServiceRegistration } from '@reeve/contract'
 
 /**
- * What templates may ask the servers for. Each watch calls back with what is known first, and again
- * after each change, until the signal fires. While no server answers the last state stands.
+ * What templates read from the servers. Each watch calls back with the current value and after each
+ * change, until the signal is aborted. While no server is reachable the last value stays valid.
  */
-export interface Catalog {
-  watchService(query: ServiceQuery, changed: (found: readonly ServiceRegistration[]) => void): void
-  /** Every name of a namespace with its tags. */
-  watchServices(query: CatalogQuery, changed: (found: readonly ServiceName[]) => void): void
-  watchVariable(query: VariableQuery, changed: (items: VariableItems | undefined) => void): void
-  /** The paths that begin with a prefix. */
-  watchVariables(query: VariableQuery, changed: (paths: readonly string[]) => void): void
+export interface ServiceCatalog {
+  watchService(query: ServiceWatch, changed: (found: readonly ServiceRegistration[]) => void): void
+  /** Watches every service name of a namespace, with its tags. */
+  watchServiceNames(query: CatalogWatch, changed: (found: readonly ServiceName[]) => void): void
+  watchVariable(query: VariableWatch, changed: (items: VariableItems | undefined) => void): void
+  /** Watches the paths of variables that begin with a prefix. */
+  watchVariablePaths(query: VariableWatch, changed: (paths: readonly string[]) => void): void
 }
 
-export interface CatalogQuery {
+export interface CatalogWatch {
   readonly namespace: string
   readonly signal: AbortSignal
 }
 
-export interface ServiceQuery extends CatalogQuery {
+export interface ServiceWatch extends CatalogWatch {
   readonly name: string
 }
 
-export interface VariableQuery extends CatalogQuery {
+export interface VariableWatch extends CatalogWatch {
   readonly path: string
 }
 

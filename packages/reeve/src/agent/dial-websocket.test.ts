@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test'
 import { CHANNEL_MESSAGE_BYTES_MAX, NODE_CHANNEL_PATH } from '@reeve/contract'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { certificate } from '../../test/build/certificates.ts'
-import { channelUrl, websocketDial } from './dial-websocket.ts'
+import { channelUrl, websocketDialer } from './dial-websocket.ts'
 
 interface Listening {
   readonly url: string
@@ -47,7 +47,7 @@ test('texts go both ways, and those that come before anyone listens are kept', a
     socket.send('early')
     socket.on('message', () => socket.send('answer'))
   })
-  const channel = await websocketDial([url])()
+  const channel = await websocketDialer([url])()
   channel.send('hello')
   const texts: string[] = []
   await new Promise<void>((resolve) => {
@@ -61,9 +61,9 @@ test('texts go both ways, and those that come before anyone listens are kept', a
   channel.close()
 })
 
-test('either side ending is told, also to who asks late', async (t) => {
+test('close listeners are called for both sides, even if added late', async (t) => {
   const { url } = await listen(t, (socket) => socket.close(4001, 'go away'))
-  const channel = await websocketDial([url])()
+  const channel = await websocketDialer([url])()
   const reason = await new Promise<string>((resolve) => channel.onClose(resolve))
   assert.equal(reason, 'go away')
   assert.equal(await new Promise<string>((resolve) => channel.onClose(resolve)), 'go away')
@@ -80,7 +80,7 @@ for (const c of [
 ]) {
   test(`${c.name} ends the channel`, async (t) => {
     const { url } = await listen(t, (socket) => socket.send(c.send))
-    const channel = await websocketDial([url])()
+    const channel = await websocketDialer([url])()
     const reason = await new Promise<string>((resolve) => {
       channel.onMessage(() => undefined)
       channel.onClose(resolve)
@@ -89,7 +89,7 @@ for (const c of [
   })
 }
 
-test('the reason of a server that does not let the node in is told', async (t) => {
+test('the reason of a rejected connection is reported', async (t) => {
   const http = createServer()
   http.on('upgrade', (_request, socket) => {
     const why = 'the certificate does not name a node'
@@ -100,7 +100,7 @@ test('the reason of a server that does not let the node in is told', async (t) =
   t.after(() => http.close())
   // A server on a TCP port has an address of this form.
   const { port } = http.address() as AddressInfo
-  await assert.rejects(websocketDial([`http://127.0.0.1:${port}`])(), {
+  await assert.rejects(websocketDialer([`http://127.0.0.1:${port}`])(), {
     kind: 'dial',
     message: /:\d+: it answered 403: the certificate does not name a node$/,
   })
@@ -116,7 +116,7 @@ test('a server that rejects the certificate of the node has the reason in its lo
   // A server on a TCP port has an address of this form.
   const { port } = https.address() as AddressInfo
   const { ca } = certificate('client')
-  const dial = websocketDial([`https://127.0.0.1:${port}`], () => ({
+  const dial = websocketDialer([`https://127.0.0.1:${port}`], () => ({
     ...certificate('server-auth-only'),
     ca,
   }))
@@ -127,12 +127,12 @@ test('a server that rejects the certificate of the node has the reason in its lo
 const HANG_UP =
   /: (?:socket hang up|read ECONNRESET); the server may reject the certificate of this node/
 
-test('servers are dialled in turn, and one that is not there is a fault', async (t) => {
+test('servers are dialled round-robin; an unreachable one is a fault', async (t) => {
   const { url, paths } = await listen(t, () => undefined)
-  const dial = websocketDial(['http://127.0.0.1:1', url])
+  const dial = websocketDialer(['http://127.0.0.1:1', url])
   await assert.rejects(dial(), { kind: 'dial' })
   const channel = await dial()
   channel.close()
   assert.equal(paths.length, 1)
-  await assert.rejects(websocketDial([])(), { kind: 'dial' })
+  await assert.rejects(websocketDialer([])(), { kind: 'dial' })
 })

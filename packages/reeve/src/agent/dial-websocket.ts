@@ -12,28 +12,31 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../model/index.ts'
 import { AGENT_LIMITS } from './limits.ts'
-import type { Channel, Dial } from './link/channel.ts'
+import type { Channel, Dialer } from './link/channel.ts'
 
-/** How a server is reached that speaks HTTPS; asked for each connection. */
-export type DialTls = (server: string) => ConnectionOptions
+/** TLS options for one server that uses HTTPS; called for each connection. */
+export type TlsOptionsForServer = (server: string) => ConnectionOptions
 
-/** Dials the servers in turn, so that an agent is not bound to the one it met first. */
-export function websocketDial(
-  given: readonly string[] | (() => readonly string[]),
-  tls: DialTls = () => ({}),
-): Dial {
-  let turn = 0
+/** Dials the servers round-robin, so that an agent is not bound to the first one. */
+export function websocketDialer(
+  serversOrLookup: readonly string[] | (() => readonly string[]),
+  tls: TlsOptionsForServer = () => ({}),
+): Dialer {
+  let attempt = 0
   return () => {
-    const servers = typeof given === 'function' ? given() : given
-    const server = servers[turn % servers.length]
-    turn += 1
+    const servers = typeof serversOrLookup === 'function' ? serversOrLookup() : serversOrLookup
+    const server = servers[attempt % servers.length]
+    attempt += 1
     if (server === undefined) return Promise.reject(new Fault('dial', 'no server is configured'))
     return dialWebsocket(server, tls)
   }
 }
 
 /** Whether a server accepts the connections of nodes. */
-export async function canDial(server: string, tls: DialTls = () => ({})): Promise<boolean> {
+export async function isReachable(
+  server: string,
+  tls: TlsOptionsForServer = () => ({}),
+): Promise<boolean> {
   try {
     const channel = await dialWebsocket(server, tls)
     channel.close()
@@ -45,52 +48,58 @@ export async function canDial(server: string, tls: DialTls = () => ({})): Promis
 }
 
 /**
- * An all-zero mask, which leaves the bytes as they are. Masks keep scripts of web pages from
- * writing bytes of their choice past a proxy; an agent is none, and masking 1 GB of a followed log
- * takes agent and server a second each.
+ * Masks frames with zeros, which leaves the bytes unchanged. Masking protects proxies from scripts
+ * in web pages; an agent is not one, and masking 1 GB of a followed log costs agent and server a
+ * second each.
  */
-function withoutMasking(mask: Buffer): void {
+function disableMasking(mask: Buffer): void {
   mask.fill(0)
 }
 
-/** `server` is the base address of one: `http://127.0.0.1:4646`. */
-async function dialWebsocket(server: string, tls: DialTls): Promise<Channel> {
+/** Connects to the server at this base address, such as `http://127.0.0.1:4646`. */
+async function dialWebsocket(server: string, tls: TlsOptionsForServer): Promise<Channel> {
   const socket = new WebSocket(channelUrl(server), {
     ...tls(server),
     maxPayload: CHANNEL_MESSAGE_BYTES_MAX,
-    handshakeTimeout: AGENT_LIMITS.dialMsMax,
+    handshakeTimeout: AGENT_LIMITS.dialTimeoutMs,
     // The messages are small and many; compressing each costs more than it saves.
     perMessageDeflate: false,
-    generateMask: withoutMasking,
+    generateMask: disableMasking,
     followRedirects: false,
   })
-  // Listens from the first moment: a server may speak or leave before the caller is ready.
-  const channel = new SocketChannel(socket, (stream, secret) =>
+  // Registers the listeners immediately: a server may send or close before the caller is ready.
+  const channel = new WebSocketChannel(socket, (stream, secret) =>
     dialStream({ server, stream, secret, tls }),
   )
   const { promise, resolve, reject } = Promise.withResolvers<Channel>()
   socket.once('open', () => resolve(channel))
   channel.onClose((reason) => {
-    reject(new Fault('dial', `cannot reach ${server}: ${withAdvice(reason, server)}`))
+    reject(new Fault('dial', `cannot reach ${server}: ${withCertificateHint(reason, server)}`))
   })
   return promise
 }
 
-/** A server that rejects a certificate ends the connection without a word. */
-function withAdvice(reason: string, server: string): string {
-  return HANG_UPS.has(reason) && server.startsWith('https:')
+/**
+ * Adds a hint about certificates: a server that rejects one closes the connection without a
+ * message.
+ */
+function withCertificateHint(reason: string, server: string): string {
+  return CONNECTION_RESET_MESSAGES.has(reason) && server.startsWith('https:')
     ? `${reason}; the server may reject the certificate of this node, its log says why`
     : reason
 }
 
 /** Messages of the runtime for a connection that ends before the response. */
-const HANG_UPS: ReadonlySet<string> = new Set(['socket hang up', 'read ECONNRESET'])
+const CONNECTION_RESET_MESSAGES: ReadonlySet<string> = new Set([
+  'socket hang up',
+  'read ECONNRESET',
+])
 
 export function channelUrl(server: string): string {
-  return urlOf(server, NODE_CHANNEL_PATH)
+  return webSocketUrl(server, NODE_CHANNEL_PATH)
 }
 
-function urlOf(server: string, path: string): string {
+function webSocketUrl(server: string, path: string): string {
   const url = new URL(server)
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
   url.pathname = path
@@ -99,44 +108,54 @@ function urlOf(server: string, path: string): string {
   return url.href
 }
 
-interface StreamDial {
+interface StreamDialOptions {
   readonly server: string
   readonly stream: string
   readonly secret: string
-  readonly tls: DialTls
+  readonly tls: TlsOptionsForServer
 }
 
-/** Dials back for a stream that the server asked for, and proves that it was asked. */
-async function dialStream({ server, stream, secret, tls }: StreamDial): Promise<StreamSocket> {
-  const url = urlOf(server, `${NODE_STREAM_PATH}/${encodeURIComponent(stream)}`)
+/**
+ * Connects for a stream that the server requested, and proves with the secret that it was
+ * requested.
+ */
+async function dialStream({
+  server,
+  stream,
+  secret,
+  tls,
+}: StreamDialOptions): Promise<StreamSocket> {
+  const url = webSocketUrl(server, `${NODE_STREAM_PATH}/${encodeURIComponent(stream)}`)
   const socket = new WebSocket(url, {
     ...tls(server),
     maxPayload: STREAM_MESSAGE_BYTES_MAX,
-    // One message per turn of the event loop: no stream keeps the agent from its other work.
+    // Delivers one message per event loop iteration, so that no stream starves the rest of the
+    // agent.
     allowSynchronousEvents: false,
-    handshakeTimeout: AGENT_LIMITS.dialMsMax,
+    handshakeTimeout: AGENT_LIMITS.dialTimeoutMs,
     perMessageDeflate: false,
-    generateMask: withoutMasking,
+    generateMask: disableMasking,
     followRedirects: false,
     headers: { authorization: `Bearer ${secret}` },
   })
   const { promise, resolve, reject } = Promise.withResolvers<StreamSocket>()
-  socket.once('open', () => resolve(streamOf(socket)))
-  // A listener for its whole life: an unheard 'error' event would end the process.
+  socket.once('open', () => resolve(streamSocketOver(socket)))
+  // Keeps an error listener for the whole lifetime: an unhandled 'error' event would end the
+  // process.
   socket.on('error', (error) => {
     reject(new Fault('dial', `cannot reach ${server}: ${error.message}`, { cause: error }))
   })
   return promise
 }
 
-/** Shared by every stream of this process: it is its memory that is bounded. */
-const buffers = new StreamBuffers(LIMITS.nodeStreamBuffers)
+/** Shared by all streams of this process, because the memory of the process is what is bounded. */
+const streamBuffers = new StreamBuffers(LIMITS.nodeStreamBuffers)
 
-function streamOf(socket: WebSocket): StreamSocket {
-  const stream = new StreamSocket(socket, hostClock, {
-    buffers,
+function streamSocketOver(socket: WebSocket): StreamSocket {
+  const stream = new StreamSocket(socket, systemClock, {
+    buffers: streamBuffers,
     pingMs: LIMITS.nodeStreamPingMs,
-    silentMsMax: LIMITS.nodeStreamSilentMsMax,
+    silentMsMax: LIMITS.nodeStreamIdleTimeoutMs,
   })
   // With the default binaryType a message is one Buffer.
   socket.on('message', (data, isBinary) => stream.handleMessage(data as Buffer, !isBinary))
@@ -146,8 +165,10 @@ function streamOf(socket: WebSocket): StreamSocket {
   return stream
 }
 
-/** A connection lives by the time of the machine, whatever clock the agent is given. */
-const hostClock: Clock = {
+/**
+ * Measures the time of the machine: connections do not follow the clock that the agent was given.
+ */
+const systemClock: Clock = {
   nowMs: () => performance.now(),
   monotonicMs: () => performance.now(),
   after: (delayMs, wake) => {
@@ -156,14 +177,14 @@ const hostClock: Clock = {
   },
 }
 
-class SocketChannel implements Channel {
+class WebSocketChannel implements Channel {
   readonly openStream: NonNullable<Channel['openStream']>
   readonly #socket: WebSocket
-  #receive: ((text: string) => void) | undefined
-  readonly #closed: ((reason: string) => void)[] = []
+  #onMessage: ((text: string) => void) | undefined
+  readonly #closeListeners: ((reason: string) => void)[] = []
   #error = ''
-  #reason: string | undefined
-  readonly #unread: string[] = []
+  #closeReason: string | undefined
+  readonly #undelivered: string[] = []
 
   constructor(socket: WebSocket, openStream: NonNullable<Channel['openStream']>) {
     this.#socket = socket
@@ -171,16 +192,16 @@ class SocketChannel implements Channel {
     socket.on('message', (data, isBinary) => {
       // Only text frames are part of the contract.
       if (isBinary) this.#fail('received a binary frame')
-      else this.#deliver(textOf(data))
+      else this.#deliver(decodeFrame(data))
     })
     socket.on('error', (error) => {
       this.#error ||= error.message
     })
     socket.on('unexpected-response', (_request, answer) => {
-      void refusalIn(answer).then((refusal) => this.#fail(refusal))
+      void readRejection(answer).then((refusal) => this.#fail(refusal))
     })
     socket.on('close', (code, reason) => {
-      this.#end(this.#error || reason.toString('utf8') || `closed with code ${code}`)
+      this.#notifyClosed(this.#error || reason.toString('utf8') || `closed with code ${code}`)
     })
   }
 
@@ -188,24 +209,26 @@ class SocketChannel implements Channel {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text)
   }
 
-  onMessage(receive: (text: string) => void): void {
-    this.#receive = receive
-    for (const text of this.#unread.splice(0)) receive(text)
+  onMessage(listener: (text: string) => void): void {
+    this.#onMessage = listener
+    for (const text of this.#undelivered.splice(0)) listener(text)
   }
 
-  onClose(closed: (reason: string) => void): void {
-    if (this.#reason === undefined) this.#closed.push(closed)
-    else closed(this.#reason)
+  onClose(listener: (reason: string) => void): void {
+    if (this.#closeReason === undefined) this.#closeListeners.push(listener)
+    else listener(this.#closeReason)
   }
 
   close(): void {
-    // A peer that does not answer the close must not keep the socket: no grace is needed here.
+    // Closes without the closing handshake: a peer that does not answer must not keep the socket
+    // open.
     this.#socket.terminate()
   }
 
   #deliver(text: string): void {
-    if (this.#receive !== undefined) this.#receive(text)
-    else if (this.#unread.length < AGENT_LIMITS.unreadMessagesMax) this.#unread.push(text)
+    if (this.#onMessage !== undefined) this.#onMessage(text)
+    else if (this.#undelivered.length < AGENT_LIMITS.undeliveredMessagesMax)
+      this.#undelivered.push(text)
     else this.#fail('too many messages before the greeting')
   }
 
@@ -214,29 +237,29 @@ class SocketChannel implements Channel {
     this.#socket.terminate()
   }
 
-  #end(reason: string): void {
-    if (this.#reason !== undefined) return
-    this.#reason = reason
-    for (const closed of this.#closed) closed(reason)
+  #notifyClosed(reason: string): void {
+    if (this.#closeReason !== undefined) return
+    this.#closeReason = reason
+    for (const listener of this.#closeListeners) listener(reason)
   }
 }
 
-/** A server that lets nobody in says why, in a sentence. */
-async function refusalIn(answer: IncomingMessage): Promise<string> {
-  let text = ''
+/** Returns the status and the beginning of the body of a rejected upgrade. */
+async function readRejection(response: IncomingMessage): Promise<string> {
+  let body = ''
   try {
-    for await (const chunk of answer.setEncoding('utf8')) {
-      text += String(chunk)
-      if (text.length >= AGENT_LIMITS.refusalCharsMax) break
+    for await (const chunk of response.setEncoding('utf8')) {
+      body += String(chunk)
+      if (body.length >= AGENT_LIMITS.rejectionBodyCharsMax) break
     }
   } catch {
-    // What has come of it is told.
+    // The connection ended early: report the part that arrived.
   }
-  const said = text.slice(0, AGENT_LIMITS.refusalCharsMax).trim()
-  return `it answered ${answer.statusCode}${said === '' ? '' : `: ${said}`}`
+  const excerpt = body.slice(0, AGENT_LIMITS.rejectionBodyCharsMax).trim()
+  return `it answered ${response.statusCode}${excerpt === '' ? '' : `: ${excerpt}`}`
 }
 
-function textOf(data: WebSocket.RawData): string {
+function decodeFrame(data: WebSocket.RawData): string {
   if (Array.isArray(data)) return Buffer.concat(data).toString('utf8')
   return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8')
 }

@@ -1,48 +1,52 @@
 import { AGENT_LIMITS } from './limits.ts'
 
-interface Waiting {
+interface WaitingStep {
   readonly chars: number
   readonly resolve: () => void
 }
 
 /**
- * Spreads work on large jobs over turns of the event loop. A server may assign a thousand
- * allocations of a job of 4 MB at once: prepared one right after the other, they would hold
- * heartbeats and everything else for a minute.
+ * Spreads work on large jobs over event loop iterations. A server may assign a thousand allocations
+ * of a 4 MB job at once; preparing them in one go would delay heartbeats by a minute.
  */
-export class LoopTurns {
-  readonly #waiting: Waiting[] = []
-  #usedChars = 0
+export class EventLoopBudget {
+  readonly #waiting: WaitingStep[] = []
+  #consumedChars = 0
   #isScheduled = false
 
-  /** Resolves when a step on a job of this size may be done: at once while the turn has room. */
-  next(chars: number): Promise<void> {
-    if (this.#waiting.length === 0 && this.#hasRoom(chars)) {
-      this.#use(chars)
+  /**
+   * Resolves when a step on a job of this size may run: immediately while the current iteration has
+   * capacity.
+   */
+  acquire(chars: number): Promise<void> {
+    if (this.#waiting.length === 0 && this.#fits(chars)) {
+      this.#consume(chars)
       return Promise.resolve()
     }
     return new Promise((resolve) => this.#waiting.push({ chars, resolve }))
   }
 
-  /** One step always fits, however large its job is. */
-  #hasRoom(chars: number): boolean {
-    return this.#usedChars === 0 || this.#usedChars + chars <= AGENT_LIMITS.turnCharsMax
+  /** The first step of an iteration always fits, however large its job is. */
+  #fits(chars: number): boolean {
+    return (
+      this.#consumedChars === 0 || this.#consumedChars + chars <= AGENT_LIMITS.loopSliceCharsMax
+    )
   }
 
-  #use(chars: number): void {
-    this.#usedChars += chars
+  #consume(chars: number): void {
+    this.#consumedChars += chars
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => this.#begin())
+    setImmediate(() => this.#startSlice())
   }
 
-  #begin(): void {
+  #startSlice(): void {
     this.#isScheduled = false
-    this.#usedChars = 0
+    this.#consumedChars = 0
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      if (!this.#hasRoom(next.chars)) return
+      if (!this.#fits(next.chars)) return
       this.#waiting.shift()
-      this.#use(next.chars)
+      this.#consume(next.chars)
       next.resolve()
     }
   }

@@ -4,53 +4,53 @@ import { assert, errorMessage } from '@reeve/kit/fault.ts'
 import { parseTraceparent, type Tracer } from '@reeve/kit/trace.ts'
 import { allocationIndex, isClientTerminal, isServerTerminal } from '../model/index.ts'
 import { AllocationRunner } from './allocation/allocation-runner.ts'
-import type { Watched } from './allocation/alone-watch.ts'
+import type { StoppableAllocation } from './allocation/alone-watch.ts'
 import { AllocationTraces } from './allocation-traces.ts'
 import { readAssignment, type Assignment } from './assignment.ts'
 import type { TaskDriver } from './driver.ts'
-import type { AgentHost } from './host.ts'
+import type { AgentContext } from './host.ts'
 import type { DesiredEnvelope } from './link/server-message.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './log.ts'
 import type { AgentStorage } from './store/storage.ts'
 import type { TaskRecords } from './store/store.ts'
-import { sweepDrivers } from './sweep-drivers.ts'
+import { killOrphanedTasks } from './sweep-drivers.ts'
 import type { TaskControl } from './task/task-control.ts'
 
-interface NodeAllocationsOptions {
+interface AllocationManagerOptions {
   readonly storage: AgentStorage
   readonly drivers: readonly TaskDriver[]
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   /** Undefined where nothing is traced. */
   readonly tracer?: Tracer | undefined
-  /** Aborted when the agent ends: from then on nothing that is desired is begun or removed. */
+  /** Aborted when the agent stops: from then on no allocation is started or removed. */
   readonly stopping: AbortSignal
-  /** Tells the servers how an allocation is. */
-  report(update: AllocationUpdate): void
-  /** The node has work that it did not have. */
-  added(): void
-  /** The allocation is gone from this node, with all that it left. */
-  removed(id: string): void
+  /** Reports the status of an allocation to the servers. */
+  reportUpdate(update: AllocationUpdate): void
+  /** Called when an allocation was started. */
+  onAllocationAdded(): void
+  /** Called when an allocation and all its data were removed from this node. */
+  onAllocationRemoved(id: string): void
 }
 
 /**
- * The allocations of this node: compares what the servers desire with what runs here, and starts,
- * updates, ends and removes runners.
+ * Compares the desired allocations with the running ones, and starts, updates, stops and removes
+ * runners.
  */
-export class NodeAllocations {
-  readonly #options: NodeAllocationsOptions
+export class AllocationManager {
+  readonly #options: AllocationManagerOptions
   readonly #runners = new Map<string, AllocationRunner>()
-  /** What is said of allocations that never had a runner here. */
-  readonly #answers = new Map<string, AllocationUpdate>()
-  readonly #removing = new Set<string>()
-  /** Of each runner: settles after its end, when its secrets are no longer mounted. */
-  readonly #unmounted = new Map<string, Promise<void>>()
-  /** What the server has named so far of the full list that it sends in parts. */
-  #listed = new Set<string>()
+  /** Updates for allocations that never had a runner on this node. */
+  readonly #syntheticUpdates = new Map<string, AllocationUpdate>()
+  readonly #removals = new Set<string>()
+  /** Per runner: resolves after its end, when its secrets are unmounted. */
+  readonly #secretsUnmounted = new Map<string, Promise<void>>()
+  /** IDs of the full list that the server has sent so far. */
+  #listedIds = new Set<string>()
   readonly #traces: AllocationTraces | undefined
-  #host: AgentHost | undefined
+  #context: AgentContext | undefined
 
-  constructor(options: NodeAllocationsOptions) {
+  constructor(options: AllocationManagerOptions) {
     this.#options = options
     const { tracer } = options
     this.#traces = tracer === undefined ? undefined : new AllocationTraces(tracer)
@@ -60,33 +60,37 @@ export class NodeAllocations {
     return this.#runners
   }
 
-  /** Takes over what an agent before this one left running. Comes before anything is desired. */
-  async restore(host: AgentHost): Promise<void> {
-    this.#host = host
+  /**
+   * Recovers the allocations of the previous agent. Called before desired allocations are applied.
+   */
+  async restore(context: AgentContext): Promise<void> {
+    this.#context = context
     const { storage, log } = this.#options
     const stored = await storage.store.load()
-    const handles = stored.flatMap(({ tasks }) => Object.values(tasks).map((task) => task.handle))
-    await storage.sweepRecords(new Set(handles.map((handle) => handle?.dir ?? '')))
-    await sweepDrivers(handles, this.#options)
-    for (const { assignment, tasks } of stored) this.#run(assignment, tasks)
+    const handles = stored.flatMap(({ taskRecords }) =>
+      Object.values(taskRecords).map((task) => task.handle),
+    )
+    await storage.removeStaleRecords(new Set(handles.map((handle) => handle?.dir ?? '')))
+    await killOrphanedTasks(handles, this.#options)
+    for (const { assignment, taskRecords } of stored) this.#startRunner(assignment, taskRecords)
     if (stored.length > 0) log.info({ allocations: stored.length }, 'took over allocations')
   }
 
-  /** Lets go of the runners; their tasks go on, unless they are to end with the agent. */
+  /** Shuts the runners down; their tasks continue unless `killTasks` is set. */
   async stop({ killTasks }: { readonly killTasks: boolean }): Promise<void> {
     const runners = [...this.#runners.values()]
     if (killTasks) await Promise.all(runners.map((runner) => runner.destroy()))
-    await Promise.all(runners.map((runner) => runner.halt()))
-    await Promise.all(this.#unmounted.values())
+    await Promise.all(runners.map((runner) => runner.shutdown()))
+    await Promise.all(this.#secretsUnmounted.values())
   }
 
-  /** How every allocation is, for a server that knows nothing of them yet. */
-  updates(): readonly AllocationUpdate[] {
-    const running = [...this.#runners.values()].map((runner) => runner.currentReport())
-    return [...running, ...this.#answers.values()]
+  /** Current status of every allocation, for a newly connected server. */
+  currentUpdates(): readonly AllocationUpdate[] {
+    const runnerUpdates = [...this.#runners.values()].map((runner) => runner.currentReport())
+    return [...runnerUpdates, ...this.#syntheticUpdates.values()]
   }
 
-  watched(): readonly Watched[] {
+  stoppableAllocations(): readonly StoppableAllocation[] {
     return [...this.#runners.values()].map((runner) => ({
       group: runner.group,
       stop: (reason) => runner.stop(reason),
@@ -94,7 +98,7 @@ export class NodeAllocations {
   }
 
   /** Returns the ID of an allocation that mounts the host volume and has not ended. */
-  mounterOf(volume: string): string | undefined {
+  findVolumeUser(volume: string): string | undefined {
     for (const { id, name, group, endedMs } of this.#runners.values()) {
       const requests = Object.values(group.Volumes ?? {}).filter(({ Type }) => Type === 'host')
       const names = requests.map(({ Source, PerAlloc }) =>
@@ -105,19 +109,19 @@ export class NodeAllocations {
     return undefined
   }
 
-  /** A server begins its list anew. */
-  welcomed(): void {
-    this.#listed = new Set()
+  /** Starts a new full list: a server has accepted the connection. */
+  onConnected(): void {
+    this.#listedIds = new Set()
   }
 
-  apply(message: DesiredEnvelope): void {
+  applyDesired(message: DesiredEnvelope): void {
     this.#rememberTraces(message)
     for (const entry of message.allocations) {
       const assignment = readAssignment(entry)
       if (assignment.ok) this.#assign(assignment.value, message.full)
-      else this.#reject(assignment.error.id, assignment.error.message)
+      else this.#rejectUnreadable(assignment.error.id, assignment.error.message)
       const id = assignment.ok ? assignment.value.allocation.ID : assignment.error.id
-      if (id !== undefined) this.#listed.add(id)
+      if (id !== undefined) this.#listedIds.add(id)
     }
     for (const id of message.removed) this.#remove(id)
   }
@@ -125,132 +129,133 @@ export class NodeAllocations {
   #rememberTraces({ traces = {} }: DesiredEnvelope): void {
     const { tracer } = this.#options
     if (tracer === undefined) return
-    for (const [id, text] of Object.entries(traces)) {
-      const context = parseTraceparent(text)
+    for (const [id, traceparent] of Object.entries(traces)) {
+      const context = parseTraceparent(traceparent)
       if (context !== undefined) tracer.remember(id, context)
     }
   }
 
-  /** For a full list that is complete: what it does not name has no place here any more. */
+  /** Removes the allocations that a complete full list does not contain. */
   removeUnlisted(): void {
-    const known = [...this.#runners.keys(), ...this.#answers.keys()]
-    for (const id of known) if (!this.#listed.has(id)) this.#remove(id)
+    const ids = [...this.#runners.keys(), ...this.#syntheticUpdates.keys()]
+    for (const id of ids) if (!this.#listedIds.has(id)) this.#remove(id)
   }
 
-  /** `isListed`: it is part of what a server says to a node that has come to it. */
-  #assign(assignment: Assignment, isListed: boolean): void {
+  /** `isListed`: the entry belongs to the full list that a server sends after connecting. */
+  #assign(assignment: Assignment, isFullList: boolean): void {
     const { allocation } = assignment
     const runner = this.#runners.get(allocation.ID)
     if (runner !== undefined) {
-      if (isListed && allocation.ClientStatus === 'unknown') tellReturn(runner.tasks)
+      if (isFullList && allocation.ClientStatus === 'unknown') addReconnectedEvents(runner.tasks)
       runner.update(assignment).catch((thrown: unknown) => {
         const fields = { allocation: allocation.ID, error: errorMessage(thrown) }
         this.#options.log.error(fields, 'change of an allocation not saved')
       })
       return
     }
-    // It ended here before, or the servers gave it up: nothing is to be done again.
+    // It ended here before, or the servers marked it lost: there is nothing to do.
     if (isClientTerminal(allocation)) return
     if (isServerTerminal(allocation))
-      this.#answer(allocation.ID, 'complete', 'Ended before it began')
-    else this.#begin(assignment)
+      this.#reportWithoutRunner(allocation.ID, 'complete', 'Stopped before it was started')
+    else this.#startNew(assignment)
   }
 
-  #begin(assignment: Assignment): void {
-    this.#traces?.began(assignment)
-    this.#run(assignment, {})
-    this.#options.added()
+  #startNew(assignment: Assignment): void {
+    this.#traces?.onAssigned(assignment)
+    this.#startRunner(assignment, {})
+    this.#options.onAllocationAdded()
   }
 
-  #run(assignment: Assignment, records: TaskRecords): void {
-    assert(this.#host !== undefined, 'the host is made before anything runs')
+  #startRunner(assignment: Assignment, records: TaskRecords): void {
+    assert(this.#context !== undefined, 'the host is made before anything runs')
     const runner = new AllocationRunner({
-      host: this.#host,
+      agent: this.#context,
       assignment,
-      records,
+      savedTasks: records,
       report: (report) => {
-        this.#traces?.reported(report)
-        this.#options.report(report)
+        this.#traces?.onReport(report)
+        this.#options.reportUpdate(report)
       },
-      endOf: (id) => this.#runners.get(id)?.ended ?? Promise.resolve(),
+      awaitTermination: (id) => this.#runners.get(id)?.terminated ?? Promise.resolve(),
     })
     this.#runners.set(runner.id, runner)
-    this.#answers.delete(runner.id)
-    const unmounted = runner.ended.then(() => this.#unmountSecrets(runner))
-    void runner.ended.then(() => this.#releaseCores(runner))
-    this.#unmounted.set(runner.id, unmounted)
+    this.#syntheticUpdates.delete(runner.id)
+    const secretsUnmounted = runner.terminated.then(() => this.#unmountSecrets(runner))
+    void runner.terminated.then(() => this.#releaseCores(runner))
+    this.#secretsUnmounted.set(runner.id, secretsUnmounted)
     runner.start()
   }
 
   async #releaseCores({ id, endedMs }: AllocationRunner): Promise<void> {
-    // A runner that was halted leaves its tasks running.
+    // A runner that was shut down leaves its tasks running.
     if (endedMs === undefined) return
-    await this.#host?.cores?.release(id).catch((thrown: unknown) => {
+    await this.#context?.coreReservations?.release(id).catch((thrown: unknown) => {
       const fields = { allocation: id, error: errorMessage(thrown) }
       this.#options.log.warn(fields, 'tasks stay off cores that are not reserved any more')
     })
   }
 
-  /** Secrets take memory, and a mount keeps the data directory from being removed. */
+  /** Unmounts the secrets: they use memory, and a mount blocks removing the data directory. */
   async #unmountSecrets({ id, endedMs }: AllocationRunner): Promise<void> {
     const { storage, log } = this.#options
-    // A runner that was halted leaves its tasks running.
+    // A runner that was shut down leaves its tasks running.
     if (endedMs === undefined) return
     await storage.workspace.unmountSecrets(id).catch((thrown: unknown) => {
       log.warn({ allocation: id, error: errorMessage(thrown) }, 'secrets not unmounted')
     })
   }
 
-  /** What cannot be read cannot be run; what already runs is left alone. */
-  #reject(id: string | undefined, message: string): void {
+  /** Reports an allocation that cannot be parsed as failed, unless it is already running. */
+  #rejectUnreadable(id: string | undefined, message: string): void {
     this.#options.log.error({ allocation: id, reason: message }, 'allocation not readable')
     if (id === undefined || this.#runners.has(id)) return
-    this.#answer(id, 'failed', `The node cannot read the allocation: ${message}`)
+    this.#reportWithoutRunner(id, 'failed', `The node cannot read the allocation: ${message}`)
   }
 
-  #answer(id: string, status: 'complete' | 'failed', description: string): void {
+  #reportWithoutRunner(id: string, status: 'complete' | 'failed', description: string): void {
     const update: AllocationUpdate = {
       ID: id,
       ClientStatus: status,
       ClientDescription: description,
       TaskStates: null,
     }
-    this.#answers.set(id, update)
-    this.#options.report(update)
+    this.#syntheticUpdates.set(id, update)
+    this.#options.reportUpdate(update)
   }
 
   #remove(id: string): void {
-    this.#answers.delete(id)
+    this.#syntheticUpdates.delete(id)
     const runner = this.#runners.get(id)
-    if (runner === undefined || this.#removing.has(id)) return
-    this.#removing.add(id)
-    void this.#destroy(runner).finally(() => this.#removing.delete(id))
+    if (runner === undefined || this.#removals.has(id)) return
+    this.#removals.add(id)
+    void this.#destroy(runner).finally(() => this.#removals.delete(id))
   }
 
   /**
-   * The record goes last: an agent that is killed in between finds it, and the servers say again to
-   * remove it.
+   * Removes the allocation, its record last: an agent that is killed in between finds the record,
+   * and the servers request the removal again.
    */
   async #destroy(runner: AllocationRunner): Promise<void> {
     const { storage, log, stopping } = this.#options
     try {
       await runner.destroy()
       if (stopping.aborted) return
-      await runner.halt()
-      await this.#unmounted.get(runner.id)
+      await runner.shutdown()
+      await this.#secretsUnmounted.get(runner.id)
       await storage.workspace.remove(runner.id)
       await storage.store.remove(runner.id)
-      this.#options.removed(runner.id)
+      this.#options.onAllocationRemoved(runner.id)
     } catch (thrown) {
       log.error({ allocation: runner.id, error: errorMessage(thrown) }, 'allocation not removed')
     }
     this.#runners.delete(runner.id)
-    this.#unmounted.delete(runner.id)
+    this.#secretsUnmounted.delete(runner.id)
   }
 }
 
-/** The servers did not know for a while how these tasks were. */
-function tellReturn(tasks: readonly TaskControl[]): void {
-  const living = tasks.filter(({ state }) => state.State !== 'dead')
-  for (const task of living) task.tell('Reconnected', 'The node has reached its servers again')
+/** Adds an event to the tasks whose status the servers had marked unknown. */
+function addReconnectedEvents(tasks: readonly TaskControl[]): void {
+  const liveTasks = tasks.filter(({ state }) => state.State !== 'dead')
+  for (const task of liveTasks)
+    task.addEvent('Reconnected', 'The node has reached its servers again')
 }

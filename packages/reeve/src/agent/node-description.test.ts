@@ -4,18 +4,18 @@ import { NODE_ID, SILENT_LOG } from '../../test/build/agent.ts'
 import { aNode } from '../../test/build/node.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { NetworkOffer } from './network/allocation-network.ts'
-import { NodeDescription } from './node-description.ts'
+import type { NetworkModeStatus } from './network/allocation-network.ts'
+import { LocalNode } from './node-description.ts'
 
 const RESOURCES = { ...aNode().NodeResources, NodeNetworks: null }
-const BRIDGE: NetworkOffer = { mode: 'bridge', problem: undefined }
-const SHOP: NetworkOffer = { mode: 'cni/shop', problem: undefined }
+const BRIDGE: NetworkModeStatus = { mode: 'bridge', problem: undefined }
+const SHOP: NetworkModeStatus = { mode: 'cni/shop', problem: undefined }
 
 /** A node whose networks are those that the test says, as they are when it is probed. */
-function aDescription(networks: { offers: readonly NetworkOffer[] | Fault }) {
+function aDescription(networks: { offers: readonly NetworkModeStatus[] | Fault }) {
   const logged: unknown[] = []
   const never = (): never => assert.fail('nothing is set up here')
-  const node = new NodeDescription({
+  const node = new LocalNode({
     settings: {
       Name: 'node-1',
       Region: 'global',
@@ -30,19 +30,19 @@ function aDescription(networks: { offers: readonly NetworkOffer[] | Fault }) {
     },
     drivers: [],
     networks: {
-      open: () => Promise.resolve(),
-      probe: () => {
+      loadState: () => Promise.resolve(),
+      probeModes: () => {
         const { offers } = networks
         return offers instanceof Fault ? Promise.reject(offers) : Promise.resolve(offers)
       },
       setUp: never,
-      setUpAlone: never,
+      setUpLoopbackOnly: never,
       find: never,
       tearDown: never,
     },
     clock: new SimulatedClock(),
     log: { ...SILENT_LOG, info: (fields) => logged.push(fields) },
-    probe: () => Promise.resolve({ Attributes: {}, NodeResources: RESOURCES }),
+    fingerprintMachine: () => Promise.resolve({ Attributes: {}, NodeResources: RESOURCES }),
     meta: () => ({}),
     nodeId: () => NODE_ID,
     volumes: {
@@ -57,19 +57,19 @@ function aDescription(networks: { offers: readonly NetworkOffer[] | Fault }) {
 }
 
 test('a network that is configured while the agent runs is offered, and no longer once removed', async () => {
-  const networks: { offers: readonly NetworkOffer[] | Fault } = { offers: [BRIDGE] }
+  const networks: { offers: readonly NetworkModeStatus[] | Fault } = { offers: [BRIDGE] }
   const { node, modes } = aDescription(networks)
-  await node.probe()
+  await node.fingerprintAll()
   assert.deepEqual(modes(), ['bridge'])
-  assert.equal(await node.probeAgain(), undefined)
+  assert.equal(await node.refresh(), undefined)
   networks.offers = [BRIDGE, SHOP]
-  assert.notEqual(await node.probeAgain(), undefined)
+  assert.notEqual(await node.refresh(), undefined)
   assert.deepEqual(modes(), ['bridge', 'cni/shop'])
   networks.offers = new Fault('network', 'the directory cannot be read')
-  assert.equal(await node.probeAgain(), undefined)
+  assert.equal(await node.refresh(), undefined)
   assert.deepEqual(modes(), ['bridge', 'cni/shop'])
   networks.offers = [BRIDGE]
-  assert.notEqual(await node.probeAgain(), undefined)
+  assert.notEqual(await node.refresh(), undefined)
   assert.deepEqual(modes(), ['bridge'])
 })
 
@@ -77,10 +77,10 @@ test('a network that cannot be offered is logged once for each reason', async ()
   const problem = 'the plug-in "macvlan" is missing'
   const networks = { offers: [{ mode: 'cni/shop', problem }] }
   const { node, logged, modes } = aDescription(networks)
-  await node.probe()
-  await node.probeAgain()
+  await node.fingerprintAll()
+  await node.refresh()
   assert.deepEqual(logged, [{ mode: 'cni/shop', reason: problem }])
   networks.offers = [{ mode: 'cni/shop', problem: 'the file is no JSON' }]
-  await node.probeAgain()
+  await node.refresh()
   assert.deepEqual([logged.length, modes()], [2, []])
 })

@@ -6,13 +6,13 @@ import { assert, errorMessage } from '@reeve/kit/fault.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import { AGENT_LIMITS } from './limits.ts'
-import type { Log } from './log.ts'
-import type { AllocationNetworks, NetworkOffer } from './network/allocation-network.ts'
-import type { NodeFacts } from './node-facts.ts'
+import type { Logger } from './log.ts'
+import type { NetworkManager, NetworkModeStatus } from './network/allocation-network.ts'
+import type { NodeInfo } from './node-facts.ts'
 import type { DynamicVolumes } from './volumes/dynamic-volumes.ts'
-import { withDeadline } from './wait.ts'
+import { withTimeout } from './wait.ts'
 
-/** What the operator decides about a node; the machine tells the rest. */
+/** Node settings of the operator; the rest is fingerprinted. */
 export interface NodeSettings extends Pick<
   NodeRegistration,
   | 'Name'
@@ -26,58 +26,59 @@ export interface NodeSettings extends Pick<
 > {
   readonly Region: string
   readonly Meta: Readonly<Record<string, string>>
-  /** The control group that those of tasks are below; none unless given. */
+  /** Parent cgroup of the cgroups of tasks; none unless given. */
   readonly CgroupParent?: string
-  /** Other names for tasks and templates; not told to the servers. */
+  /** Alternative names in task environments and templates; not sent to the servers. */
   readonly aliases?: TaskAliases
 }
 
-interface NodeDescriptionOptions {
+interface LocalNodeOptions {
   readonly settings: NodeSettings
   readonly drivers: readonly TaskDriver[]
-  readonly networks?: AllocationNetworks
+  readonly networks?: NetworkManager
   readonly clock: Clock
-  readonly log: Log
-  /** Reads the machine. */
-  probe(): Promise<Fingerprint>
-  /** Known once the storage is open. */
+  readonly log: Logger
+  /** Fingerprints the machine. */
+  fingerprintMachine(): Promise<Fingerprint>
+  /** Available once the storage is open. */
   nodeId(): string
-  /** The metadata in force. */
+  /** The effective metadata. */
   meta(): Readonly<Record<string, string>>
   readonly volumes: Pick<DynamicVolumes, 'probe' | 'attributes' | 'hostVolumes'>
-  /** The servers decide it where the operator does not. */
+  /** Set by the servers unless the operator configures one. */
   region(): string
 }
 
 /**
- * The node in its own words: what the operator set, what was found on the machine, and how its
- * drivers and networks are. The machine is read once, drivers and networks again and again: they
- * come and go.
+ * Description of this node: operator settings, fingerprint, and status of drivers and networks. The
+ * machine is fingerprinted once, drivers and networks periodically.
  */
-export class NodeDescription {
-  readonly #options: NodeDescriptionOptions
+export class LocalNode {
+  readonly #options: LocalNodeOptions
   #fingerprint: Fingerprint | undefined
   #driverInfo: Readonly<Record<string, DriverInfo>> = {}
-  #offers: readonly NetworkOffer[] = []
+  #networkModes: readonly NetworkModeStatus[] = []
 
-  constructor(options: NodeDescriptionOptions) {
+  constructor(options: LocalNodeOptions) {
     this.#options = options
   }
 
-  /** Reads the machine and its drivers; nothing can be told of the node before. */
-  async probe(): Promise<void> {
-    this.#fingerprint = await this.#options.probe()
-    await this.#options.networks?.open()
+  /**
+   * Fingerprints the machine, its networks, volumes and drivers. Called before the node is
+   * described.
+   */
+  async fingerprintAll(): Promise<void> {
+    this.#fingerprint = await this.#options.fingerprintMachine()
+    await this.#options.networks?.loadState()
     await this.#probeNetworks()
     await this.#options.volumes.probe()
     await this.#probeDrivers()
   }
 
   /**
-   * Probes drivers and networks again. Gives the node as it is now if it is no longer as it was
-   * told.
+   * Fingerprints drivers, networks and volumes again. Returns the registration if it has changed.
    */
-  async probeAgain(): Promise<NodeRegistration | undefined> {
+  async refresh(): Promise<NodeRegistration | undefined> {
     const before = JSON.stringify(this.registration())
     await this.#probeNetworks().catch((thrown: unknown) => {
       this.#options.log.warn({ error: errorMessage(thrown) }, 'networks not probed')
@@ -88,12 +89,12 @@ export class NodeDescription {
     return JSON.stringify(node) === before ? undefined : node
   }
 
-  /** For the servers. */
+  /** The registration that is sent to the servers. */
   registration(): NodeRegistration {
     const { Region: _, aliases: __, Meta: ___, ...settings } = this.#options.settings
-    const { Attributes: found } = this.#found()
+    const { Attributes: detected } = this.#requireFingerprint()
     const { volumes } = this.#options
-    const Attributes: Record<string, string> = { ...found, ...volumes.attributes() }
+    const Attributes: Record<string, string> = { ...detected, ...volumes.attributes() }
     const HostVolumes = volumes.hostVolumes()
     for (const info of Object.values(this.#driverInfo)) Object.assign(Attributes, info.Attributes)
     return {
@@ -102,7 +103,7 @@ export class NodeDescription {
       Meta: this.#options.meta(),
       ID: this.#options.nodeId(),
       Attributes,
-      NodeResources: this.#resources(),
+      NodeResources: this.#nodeResources(),
       Drivers: this.#driverInfo,
       HostVolumes: Object.keys(HostVolumes).length === 0 ? null : HostVolumes,
       Links: null,
@@ -110,45 +111,52 @@ export class NodeDescription {
     }
   }
 
-  /** For tasks: what job files may ask about the node that runs them. */
-  facts(): NodeFacts {
+  /** The node information that tasks and templates can reference. */
+  info(): NodeInfo {
     const { ID, Name, Datacenter, NodePool, NodeClass, Attributes } = this.registration()
     const { CgroupParent = '', aliases } = this.#options.settings
     const Meta = this.#options.meta()
-    const named = aliases === undefined ? {} : { aliases }
-    const own = { Region: this.#options.region(), Meta, CgroupParent, ...named }
-    return { ID, Name, Datacenter, NodePool, NodeClass, Attributes, ...own }
+    const optionalAliases = aliases === undefined ? {} : { aliases }
+    const configuredFields = {
+      Region: this.#options.region(),
+      Meta,
+      CgroupParent,
+      ...optionalAliases,
+    }
+    return { ID, Name, Datacenter, NodePool, NodeClass, Attributes, ...configuredFields }
   }
 
   mhzPerCore(): number {
-    const { Cpu } = this.#found().NodeResources
+    const { Cpu } = this.#requireFingerprint().NodeResources
     return Cpu.CpuShares / Math.max(1, Cpu.TotalCpuCores)
   }
 
-  #found(): Fingerprint {
+  #requireFingerprint(): Fingerprint {
     assert(this.#fingerprint !== undefined, 'the machine is probed before it is described')
     return this.#fingerprint
   }
 
-  /** Operators add and remove networks of CNI plug-ins while the agent runs. */
+  /** Operators add and remove CNI networks while the agent runs. */
   async #probeNetworks(): Promise<void> {
     const { networks, log } = this.#options
-    const offers = (await networks?.probe()) ?? []
-    const known = new Map(this.#offers.map(({ mode, problem }) => [mode, problem ?? '']))
-    for (const { mode, problem: reason } of offers)
-      if (reason !== undefined && reason !== known.get(mode))
+    const modes = (await networks?.probeModes()) ?? []
+    const problemsBefore = new Map(
+      this.#networkModes.map(({ mode, problem }) => [mode, problem ?? '']),
+    )
+    for (const { mode, problem: reason } of modes)
+      if (reason !== undefined && reason !== problemsBefore.get(mode))
         log.info({ mode, reason }, 'no networks for allocations here')
-    this.#offers = offers
+    this.#networkModes = modes
   }
 
-  /** The node offers only those modes of networks of which a trial went well. */
-  #resources(): Fingerprint['NodeResources'] {
-    const { NodeResources } = this.#found()
-    const own = this.#offers
+  /** Resources of the node, including only network modes that were probed successfully. */
+  #nodeResources(): Fingerprint['NodeResources'] {
+    const { NodeResources } = this.#requireFingerprint()
+    const available = this.#networkModes
       .filter(({ problem }) => problem === undefined)
       .map(({ mode }) => ({ Mode: mode, Device: '', MacAddress: '', Speed: 0, Addresses: null }))
-    if (own.length === 0) return NodeResources
-    return { ...NodeResources, NodeNetworks: [...(NodeResources.NodeNetworks ?? []), ...own] }
+    if (available.length === 0) return NodeResources
+    return { ...NodeResources, NodeNetworks: [...(NodeResources.NodeNetworks ?? []), ...available] }
   }
 
   async #probeDrivers(): Promise<void> {
@@ -160,25 +168,27 @@ export class NodeDescription {
 
   async #probeDriver(driver: TaskDriver): Promise<DriverInfo> {
     const { clock } = this.#options
-    const ms = AGENT_LIMITS.probeMsMax
-    const health = await withDeadline(driver.fingerprint(), { clock, ms, what: 'the probe' }).catch(
-      (thrown: unknown) => ({
-        detected: false,
-        healthy: false,
-        description: errorMessage(thrown),
-        attributes: {},
-      }),
-    )
-    const known = this.#driverInfo[driver.name]
+    const timeoutMs = AGENT_LIMITS.driverProbeTimeoutMs
+    const health = await withTimeout(driver.fingerprint(), {
+      clock,
+      timeoutMs,
+      operation: 'the probe',
+    }).catch((thrown: unknown) => ({
+      detected: false,
+      healthy: false,
+      description: errorMessage(thrown),
+      attributes: {},
+    }))
+    const previous = this.#driverInfo[driver.name]
     const info = {
       Attributes: health.attributes,
       Detected: health.detected,
       Healthy: health.healthy,
       HealthDescription: health.description,
-      UpdateTime: known?.UpdateTime ?? isoFromMs(clock.nowMs()),
+      UpdateTime: previous?.UpdateTime ?? isoFromMs(clock.nowMs()),
     }
-    // The time is that of the last change, so that an unchanged driver is no news.
-    if (known !== undefined && JSON.stringify(known) === JSON.stringify(info)) return known
+    // UpdateTime is the time of the last change, so that an unchanged driver is not reported.
+    if (previous !== undefined && JSON.stringify(previous) === JSON.stringify(info)) return previous
     return { ...info, UpdateTime: isoFromMs(clock.nowMs()) }
   }
 }

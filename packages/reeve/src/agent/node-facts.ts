@@ -1,7 +1,7 @@
 import type { TaskAliases } from '../compat/index.ts'
 
-/** What tasks may know of the node they run on. */
-export interface NodeFacts {
+/** Information about the node that tasks can reference. */
+export interface NodeInfo {
   readonly ID: string
   readonly Name: string
   readonly Region: string
@@ -10,8 +10,8 @@ export interface NodeFacts {
   readonly NodeClass: string
   readonly Attributes: Readonly<Record<string, string>>
   readonly Meta: Readonly<Record<string, string>>
-  /** The control group that those of tasks are below; empty or absent where there is none. */
+  /** Parent cgroup of the cgroups of tasks; empty or absent if there is none. */
   readonly CgroupParent?: string
-  /** Other names under which tasks and templates may know what is ours; none unless given. */
+  /** Alternative names in task environments and templates; none unless given. */
   readonly aliases?: TaskAliases
 }

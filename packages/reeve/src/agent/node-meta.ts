@@ -2,71 +2,79 @@ import type { NodeMeta } from '@reeve/contract'
 import { LIMITS } from '../model/index.ts'
 import { RemoteRefusal } from './remote/remote-refusal.ts'
 
-type Values = Readonly<Record<string, string>>
-type Changes = Readonly<Record<string, string | null>>
+type MetadataValues = Readonly<Record<string, string>>
+type MetadataChanges = Readonly<Record<string, string | null>>
 
 interface NodeMetadataOptions {
-  /** From the configuration. */
-  readonly configured: Values
-  /** Stores what requests have set; durable when it resolves. */
-  readonly keep: (dynamic: Changes) => Promise<void>
-  /** The metadata in force is another. */
-  readonly changed: () => void
+  /** Metadata of the configuration. */
+  readonly configured: MetadataValues
+  /** Stores the metadata that requests have set; durable when it resolves. */
+  readonly store: (dynamic: MetadataChanges) => Promise<void>
+  /** Called when the effective metadata has changed. */
+  readonly onChange: () => void
 }
 
-/** The metadata of the node: what the operator has configured, and what requests set over it. */
+/** Metadata of the node: configured by the operator, and overridden by requests. */
 export class NodeMetadata {
   readonly #options: NodeMetadataOptions
-  #dynamic: Changes = {}
+  #dynamic: MetadataChanges = {}
 
   constructor(options: NodeMetadataOptions) {
     this.#options = options
   }
 
-  /** What an agent before this one has kept. */
-  restore(dynamic: Changes | undefined): void {
+  /** Loads the metadata that the previous agent has stored. */
+  restore(dynamic: MetadataChanges | undefined): void {
     this.#dynamic = dynamic ?? {}
   }
 
-  /** In force. */
-  values(): Values {
-    const all = Object.entries({ ...this.#options.configured, ...this.#dynamic })
+  /** The effective metadata. */
+  effectiveValues(): MetadataValues {
+    const entries = Object.entries({ ...this.#options.configured, ...this.#dynamic })
     return Object.fromEntries(
-      all.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+      entries.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
     )
   }
 
-  read(): NodeMeta {
-    return { Meta: this.values(), Dynamic: this.#dynamic, Static: this.#options.configured }
+  describe(): NodeMeta {
+    return {
+      Meta: this.effectiveValues(),
+      Dynamic: this.#dynamic,
+      Static: this.#options.configured,
+    }
   }
 
-  async apply(changes: Changes): Promise<NodeMeta> {
-    const dynamic = overlaid(this.#dynamic, changes, this.#options.configured)
-    refuseInvalid(changes, Object.keys(dynamic).length)
-    await this.#options.keep(dynamic)
+  async apply(changes: MetadataChanges): Promise<NodeMeta> {
+    const dynamic = mergeChanges(this.#dynamic, changes, this.#options.configured)
+    rejectInvalidChanges(changes, Object.keys(dynamic).length)
+    await this.#options.store(dynamic)
     this.#dynamic = dynamic
-    this.#options.changed()
-    return this.read()
+    this.#options.onChange()
+    return this.describe()
   }
 }
 
-/** Null takes a value away: that of a request is gone, that of the configuration is hidden. */
-function overlaid(dynamic: Changes, changes: Changes, configured: Values): Changes {
+/** Merges the changes. Null deletes a dynamic value, and hides a configured one. */
+function mergeChanges(
+  dynamic: MetadataChanges,
+  changes: MetadataChanges,
+  configured: MetadataValues,
+): MetadataChanges {
   const entries = Object.entries({ ...dynamic, ...changes })
   return Object.fromEntries(
     entries.filter(([name, value]) => value !== null || Object.hasOwn(configured, name)),
   )
 }
 
-/** As the configuration has them: names without spaces, values of one line. */
-const NAME = /^\S{1,128}$/
-const VALUE = /^[^\p{Cc}]{0,4096}$/u
+/** The rules of the configuration: names without whitespace, values of one line. */
+const METADATA_NAME = /^\S{1,128}$/
+const METADATA_VALUE = /^[^\p{Cc}]{0,4096}$/u
 
-function refuseInvalid(changes: Changes, count: number): void {
+function rejectInvalidChanges(changes: MetadataChanges, count: number): void {
   for (const [name, value] of Object.entries(changes)) {
-    if (!NAME.test(name))
+    if (!METADATA_NAME.test(name))
       throw new RemoteRefusal(400, 'a name of metadata has 1 to 128 characters and no spaces')
-    if (value !== null && !VALUE.test(value))
+    if (value !== null && !METADATA_VALUE.test(value))
       throw new RemoteRefusal(
         400,
         `metadata ${name}: a value is one line of at most 4096 characters`,

@@ -1,48 +1,48 @@
 import { GLOBAL_REGION } from '@reeve/contract'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './log.ts'
 import type { AgentStorage } from './store/storage.ts'
 
 interface NodeRegionOptions {
-  /** What the operator set. */
-  readonly setting: string
-  readonly storage: Pick<AgentStorage, 'keepRegion'>
-  readonly log: Log
+  /** Region from the configuration. */
+  readonly configured: string
+  readonly storage: Pick<AgentStorage, 'saveRegion'>
+  readonly log: Logger
 }
 
-/** Where a node is: in the region that it was told, else in the one of its servers. */
+/** Region of the node: the configured one, otherwise that of its servers. */
 export class NodeRegion {
   readonly #options: NodeRegionOptions
-  #ofServers: string | undefined
+  #serverRegion: string | undefined
 
   constructor(options: NodeRegionOptions) {
     this.#options = options
   }
 
-  /** Most nodes are told none, and have the default one. */
-  get told(): string | undefined {
-    const { setting } = this.#options
-    return setting === GLOBAL_REGION ? undefined : setting
+  /** The configured region; undefined for the default one. */
+  get configured(): string | undefined {
+    const { configured: region } = this.#options
+    return region === GLOBAL_REGION ? undefined : region
   }
 
-  get name(): string {
-    return this.told ?? this.#ofServers ?? GLOBAL_REGION
+  get effective(): string {
+    return this.configured ?? this.#serverRegion ?? GLOBAL_REGION
   }
 
-  /** What the servers told an agent before this one. */
-  recall(region: string | undefined): void {
-    this.#ofServers = region
+  /** Loads the region that the servers sent to the previous agent. */
+  restore(region: string | undefined): void {
+    this.#serverRegion = region
   }
 
   /**
-   * Kept: tasks are taken over before a server is reached, and templates that would tell another
-   * region until then would restart them.
+   * Stores the region: tasks are recovered before a server is reached, and templates that render
+   * another region until then would restart them.
    */
-  welcomed(region: string | undefined): void {
-    if (region === undefined || region === this.#ofServers) return
-    this.#ofServers = region
+  onWelcome(region: string | undefined): void {
+    if (region === undefined || region === this.#serverRegion) return
+    this.#serverRegion = region
     const { storage, log } = this.#options
-    storage.keepRegion(region).catch((thrown: unknown) => {
+    storage.saveRegion(region).catch((thrown: unknown) => {
       log.error({ err: errorMessage(thrown) }, 'the region of the servers could not be kept')
     })
   }

@@ -1,7 +1,7 @@
 /**
- * The value under a key that somebody else chose. Names such as `constructor` are keys like any
- * other and find nothing that was not put there.
+ * Returns an own property of a map with arbitrary keys: inherited names such as `constructor` are
+ * not found.
  */
-export function ownValue<T>(map: Readonly<Record<string, T>>, key: string): T | undefined {
+export function getOwn<T>(map: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(map, key) ? map[key] : undefined
 }

@@ -9,20 +9,20 @@ import {
   pass,
   stopped,
 } from '../../test/build/agent.ts'
-import { canReconcile, type NodeTasks, type ReconcilingDriver } from './driver.ts'
+import { isReconcilingDriver, type LiveTasks, type ReconcilingDriver } from './driver.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 /** A mock driver that notes what it is told to keep. */
 function reconcilingDriver(clock: SimulatedClock) {
-  const told: NodeTasks[] = []
+  const told: LiveTasks[] = []
   const driver = Object.assign(mockDriver(clock), {
     told,
     isAway: false,
-    reconcileMs: 1_000,
-    reconcile: (tasks: NodeTasks) => {
+    reconcileIntervalMs: 1_000,
+    reconcile: (tasks: LiveTasks) => {
       told.push(tasks)
       if (driver.isAway) return Promise.reject(new Error('the engine does not answer'))
-      return Promise.resolve({ containers: [], images: [], isDryRun: false })
+      return Promise.resolve({ removedContainers: [], removedImages: [], isDryRun: false })
     },
   }) satisfies ReconcilingDriver
   return driver
@@ -31,18 +31,21 @@ function reconcilingDriver(clock: SimulatedClock) {
 test('reconcile: a driver learns the starts and configurations of tasks that live', async () => {
   const clock = new SimulatedClock()
   const driver = reconcilingDriver(clock)
-  assert.equal(canReconcile(driver), true)
+  assert.equal(isReconcilingDriver(driver), true)
   const assignment = anAssignment({ tasks: [aTask({ Config: {} })] })
   const { agent, server } = await aSimulation({ clock, driver, assignments: [assignment] })
   await pass(clock, 3_000, 100)
   const living = driver.told.at(-1)
-  assert.equal(living?.starts.size, 1)
+  assert.equal(living?.handleIds.size, 1)
   assert.deepEqual(living?.configs, [{}])
-  assert.deepEqual([...(living?.allocations ?? [])], [allocationId(1)])
+  assert.deepEqual([...(living?.allocationIds ?? [])], [allocationId(1)])
   server.assign(stopped(assignment))
   await pass(clock, 20_000, 100)
   const after = driver.told.at(-1)
-  assert.deepEqual([after?.starts.size, after?.allocations.size, after?.configs.length], [0, 0, 0])
+  assert.deepEqual(
+    [after?.handleIds.size, after?.allocationIds.size, after?.configs.length],
+    [0, 0, 0],
+  )
   await agent.stop()
 })
 

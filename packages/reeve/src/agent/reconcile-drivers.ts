@@ -1,65 +1,80 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentTask, AgentTaskGroup } from './assignment.ts'
-import { canReconcile, type NodeTasks, type ReconcilingDriver, type TaskDriver } from './driver.ts'
-import type { Log } from './log.ts'
+import {
+  isReconcilingDriver,
+  type LiveTasks,
+  type ReconcilingDriver,
+  type TaskDriver,
+} from './driver.ts'
+import type { Logger } from './log.ts'
 import type { TaskControl } from './task/task-control.ts'
-import { pause } from './wait.ts'
+import { sleep } from './wait.ts'
 
 interface ReconcileOptions {
   readonly drivers: readonly TaskDriver[]
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   /** Aborted when the agent stops. */
   readonly stopping: AbortSignal
-  allocations(): Iterable<AllocationTasks>
+  runningAllocations(): Iterable<AllocationWithTasks>
 }
 
-interface AllocationTasks {
+interface AllocationWithTasks {
   readonly id: string
   readonly group: AgentTaskGroup
   readonly tasks: readonly TaskControl[]
 }
 
-/** Lets each driver that can remove what nobody needs, every so often, until the agent stops. */
+/** Runs the reconcile loop of every driver that has one, until the agent stops. */
 export async function reconcileDrivers(options: ReconcileOptions): Promise<void> {
-  const drivers = options.drivers.filter(canReconcile)
-  await Promise.all(drivers.map((driver) => reconcileEvery(driver, options)))
+  const drivers = options.drivers.filter(isReconcilingDriver)
+  await Promise.all(drivers.map((driver) => runReconcileLoop(driver, options)))
 }
 
-async function reconcileEvery(driver: ReconcilingDriver, options: ReconcileOptions): Promise<void> {
+async function runReconcileLoop(
+  driver: ReconcilingDriver,
+  options: ReconcileOptions,
+): Promise<void> {
   const { clock, log, stopping } = options
-  let complaint = ''
-  while (await pause(clock, driver.reconcileMs, stopping)) {
+  let lastError = ''
+  while (await sleep(clock, driver.reconcileIntervalMs, stopping)) {
     try {
-      const tasks = tasksOf(driver.name, options.allocations())
-      const { containers, images, isDryRun } = await driver.reconcile(tasks)
-      const what = isDryRun ? 'dangling containers found (dry run)' : 'removed dangling containers'
-      if (containers.length > 0) log.warn({ driver: driver.name, containers }, what)
-      if (images.length > 0) log.info({ driver: driver.name, images }, 'removed unused images')
-      complaint = ''
+      const tasks = liveTasksOf(driver.name, options.runningAllocations())
+      const { removedContainers, removedImages, isDryRun } = await driver.reconcile(tasks)
+      const message = isDryRun
+        ? 'dangling containers found (dry run)'
+        : 'removed dangling containers'
+      if (removedContainers.length > 0)
+        log.warn({ driver: driver.name, containers: removedContainers }, message)
+      if (removedImages.length > 0)
+        log.info({ driver: driver.name, images: removedImages }, 'removed unused images')
+      lastError = ''
     } catch (thrown) {
-      // An engine that is away says the same every time.
+      // An unreachable engine fails the same way every time; log it once.
       const error = errorMessage(thrown)
-      if (error !== complaint) log.warn({ driver: driver.name, error }, 'driver not reconciled')
-      complaint = error
+      if (error !== lastError) log.warn({ driver: driver.name, error }, 'driver not reconciled')
+      lastError = error
     }
   }
 }
 
-/** A task that is dead needs nothing, and a start that it could not end is not to go on. */
-function tasksOf(driver: string, allocations: Iterable<AllocationTasks>): NodeTasks {
-  const starts = new Set<string>()
-  const living = new Set<string>()
+/**
+ * Collects what the driver must keep. Dead tasks need nothing, nor does a start they could not
+ * stop.
+ */
+function liveTasksOf(driver: string, allocations: Iterable<AllocationWithTasks>): LiveTasks {
+  const handleIds = new Set<string>()
+  const liveAllocationIds = new Set<string>()
   const configs: Readonly<Record<string, unknown>>[] = []
   for (const { id, group, tasks } of allocations) {
     for (const { name, record } of tasks) {
       if (record.state.State === 'dead') continue
-      living.add(id)
-      if (record.handle?.driver === driver) starts.add(record.handle.id)
-      const task = group.Tasks.find((one: AgentTask) => one.Name === name)
+      liveAllocationIds.add(id)
+      if (record.handle?.driver === driver) handleIds.add(record.handle.id)
+      const task = group.Tasks.find((candidate: AgentTask) => candidate.Name === name)
       if (task?.Driver === driver) configs.push(task.Config ?? {})
     }
   }
-  return { starts, allocations: living, configs }
+  return { handleIds, allocationIds: liveAllocationIds, configs }
 }

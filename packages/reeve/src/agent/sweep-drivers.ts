@@ -1,30 +1,34 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { canSweep, type TaskDriver, type TaskHandle } from './driver.ts'
+import { killsOrphans, type TaskDriver, type TaskHandle } from './driver.ts'
 import { AGENT_LIMITS } from './limits.ts'
-import type { Log } from './log.ts'
-import { withDeadline } from './wait.ts'
+import type { Logger } from './log.ts'
+import { withTimeout } from './wait.ts'
 
-interface SweepOptions {
+interface KillOrphansOptions {
   readonly drivers: readonly TaskDriver[]
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
 }
 
 /**
- * Ends what runs and is in no record: the data directory was removed under it. A driver that cannot
- * do so now is no reason to run nothing.
+ * Kills tasks that run without a record, because the data directory was deleted. A driver that is
+ * unavailable does not keep the agent from starting.
  */
-export async function sweepDrivers(
+export async function killOrphanedTasks(
   handles: readonly (TaskHandle | null)[],
-  { drivers, clock, log }: SweepOptions,
+  { drivers, clock, log }: KillOrphansOptions,
 ): Promise<void> {
-  const known = new Set(handles.map((handle) => handle?.id ?? ''))
-  for (const driver of drivers.filter(canSweep)) {
+  const knownHandleIds = new Set(handles.map((handle) => handle?.id ?? ''))
+  for (const driver of drivers.filter(killsOrphans)) {
     const { name } = driver
-    const deadline = { clock, ms: AGENT_LIMITS.sweepMsMax, what: `the sweep of ${name}` }
-    await withDeadline(driver.sweep(known), deadline).catch((thrown: unknown) => {
-      log.warn({ driver: name, error: errorMessage(thrown) }, 'what was left of tasks is not ended')
+    const deadline = {
+      clock,
+      timeoutMs: AGENT_LIMITS.killOrphansTimeoutMs,
+      operation: `the sweep of ${name}`,
+    }
+    await withTimeout(driver.killOrphans(knownHandleIds), deadline).catch((thrown: unknown) => {
+      log.warn({ driver: name, error: errorMessage(thrown) }, 'orphaned tasks not killed')
     })
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Names one start of one task so that it can be found again. Made and saved by the agent before the
- * start.
+ * Identifies one start of one task so that it can be found again. Created and saved by the agent
+ * before the start.
  */
 export interface TaskHandle {
   readonly driver: string
@@ -9,16 +9,16 @@ export interface TaskHandle {
   readonly allocationId: string
   readonly task: string
   /**
-   * A directory for the driver's own records of this start; the driver makes it, `forget` removes
-   * it.
+   * Directory for the driver's records of this start; the driver creates it, `destroyRecords`
+   * removes it.
    */
   readonly dir: string
-  /** The boot of the machine during which it was started; no task outlives that. */
+  /** Boot ID of the machine at the start; no task survives a reboot. */
   readonly bootId: string
 }
 
-/** What the task belongs to and where it runs, as the servers say: no task can change it. */
-export interface TaskAbout {
+/** Identity of the task from the servers, which the task cannot change. */
+export interface TaskIdentity {
   readonly namespace: string
   readonly jobId: string
   readonly jobName: string
@@ -27,50 +27,50 @@ export interface TaskAbout {
   readonly nodeName: string
 }
 
-/** Everything a driver is told about one start of one task. */
+/** Everything a driver needs for one start of one task. */
 export interface TaskLaunch {
   readonly handle: TaskHandle
-  readonly about: TaskAbout
-  /** The task's `Config`, interpolated. The driver checks it. */
+  readonly identity: TaskIdentity
+  /** `Config` of the task, interpolated. The driver validates it. */
   readonly config: Readonly<Record<string, unknown>>
-  /** The whole environment: the driver adds nothing of the agent's own. */
+  /** The complete environment: the driver adds nothing from the agent's own. */
   readonly env: Readonly<Record<string, string>>
-  /** Empty: the driver's own default. */
+  /** Empty: the default user of the driver. */
   readonly user: string
-  /** The four directories of a task, as the machine names them. */
+  /** Host paths of the four directories of the task. */
   readonly taskDir: string
   readonly allocDir: string
   readonly localDir: string
   readonly secretsDir: string
   readonly resources: TaskResources
-  /** Undefined discards the output. */
-  readonly logs: LogFiles | undefined
-  /** Volumes, beside the task's own directories. */
+  /** Undefined: the output is discarded. */
+  readonly logs: TaskLogFiles | undefined
+  /** Volumes to mount, in addition to the task's directories. */
   readonly mounts: readonly TaskMount[]
   readonly network: TaskNetwork
 }
 
-/** What the task was given of the machine. */
+/** Resources assigned to the task. */
 export interface TaskResources {
-  /** A weight against the other tasks of the node; a limit only where the task asks for one. */
+  /** CPU weight relative to the other tasks of the node; a limit only if the task asks for one. */
   readonly cpuMHz: number
-  /** The same as a part of all the node has: 0.25 is a quarter. */
+  /** The same as a fraction of the node: 0.25 is a quarter. */
   readonly cpuFraction: number
-  /** Cores that are this task's alone; empty: any. */
+  /** Cores reserved for this task; empty means any. */
   readonly cores: readonly number[]
-  /** Where it has none: the cores that no other task has for itself; empty: any. */
+  /** Cores that no other task has reserved, for tasks without reserved cores; empty means any. */
   readonly sharedCores?: readonly number[]
-  /** What it was promised, and the limit where there is no `memoryMaxMB`. */
+  /** Reserved memory, and the limit if there is no `memoryMaxMB`. */
   readonly memoryMB: number
-  /** The limit, above what was promised; 0: none of its own. */
+  /** Memory limit above the reservation; 0 means none. */
   readonly memoryMaxMB: number
 }
 
 /**
- * `<prefix>.<n>`, the newest has the largest n, a new start appends to it. A file that is full is
- * followed by the next; only the newest `maxFiles` stay.
+ * Rotated log files `<prefix>.<n>`: the newest has the largest n, and a new start appends to it. A
+ * full file is followed by the next one; only the newest `maxFiles` are kept.
  */
-export interface LogFiles {
+export interface TaskLogFiles {
   readonly stdoutPrefix: string
   readonly stderrPrefix: string
   readonly maxFiles: number
@@ -79,26 +79,31 @@ export interface LogFiles {
 
 export interface TaskMount {
   readonly hostPath: string
-  /** Absolute, as the task sees it. */
+  /** Absolute path in the task. */
   readonly taskPath: string
   readonly readOnly: boolean
-  /** Which later mounts below it are seen on the other side; absent: none. */
+  /** Propagation of mounts below this one; absent means none. */
   readonly propagation?: MountPropagation
 }
 
-/** `host-to-task`: those of the host by the task; `bidirectional`: those of the task as well. */
+/**
+ * `host-to-task`: the task sees new mounts of the host; `bidirectional`: and the host those of the
+ * task.
+ */
 export type MountPropagation = 'host-to-task' | 'bidirectional'
 
 export interface TaskNetwork {
-  /** `host`: the machine's own; `none`: loopback alone; any other: that of the allocation. */
+  /**
+   * `host`: the network of the machine; `none`: loopback only; otherwise that of the allocation.
+   */
   readonly mode: string
-  /** The allocation's network namespace; undefined where there is none. */
+  /** Network namespace of the allocation; undefined if it has none. */
   readonly namespacePath: string | undefined
-  /** The name the task finds itself under; empty: the machine's. */
+  /** Host name of the task; empty: that of the machine. */
   readonly hostname: string
-  /** Further lines of the task's `/etc/hosts`. */
+  /** Additional lines of `/etc/hosts`. */
   readonly hosts: readonly HostEntry[]
-  /** Undefined: as the machine resolves. */
+  /** Undefined: the resolver settings of the machine. */
   readonly dns: DnsSettings | undefined
   readonly ports: readonly TaskPort[]
 }
@@ -118,12 +123,12 @@ export interface TaskPort {
   readonly label: string
   readonly hostIp: string
   readonly hostPort: number
-  /** What the program listens on inside; 0: the same number. */
+  /** Port inside the task; 0 means the host port. */
   readonly to: number
 }
 
-/** Of a start that belongs to no job: a trial of a driver. */
-export const NO_JOB: TaskAbout = {
+/** Identity of a start without a job, such as a trial task of a driver. */
+export const NO_IDENTITY: TaskIdentity = {
   namespace: '',
   jobId: '',
   jobName: '',
@@ -132,7 +137,7 @@ export const NO_JOB: TaskAbout = {
   nodeName: '',
 }
 
-/** What a launch on the machine's own network says about it. */
+/** Network of a launch that uses the host network. */
 export const HOST_NETWORK: TaskNetwork = {
   mode: 'host',
   namespacePath: undefined,

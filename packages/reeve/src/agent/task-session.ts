@@ -1,10 +1,10 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** A command to be run beside a task, in its world: its files, its user, its limits. */
+/** A command to run in the environment of a task: its files, user and limits. */
 export interface ExecRequest {
-  /** The program and its arguments; never empty. */
+  /** Program and arguments; never empty. */
   readonly command: readonly string[]
-  /** A terminal of its own, with the size it begins with; undefined: three plain streams. */
+  /** Initial size of the terminal; undefined: three plain streams. */
   readonly tty: TerminalSize | undefined
 }
 
@@ -13,27 +13,27 @@ export interface TerminalSize {
   readonly columns: number
 }
 
-/** A command that runs inside a task. Ends when the task ends. */
+/** A command running in a task. It ends when the task ends. */
 export interface ExecSession {
-  /** Closing it is the end of the input; on a terminal it sends the end-of-file character. */
+  /**
+   * Closing it closes the input of the command; on a terminal it sends the end-of-file character.
+   */
   readonly stdin: Writable
   readonly stdout: Readable
-  /** Ends at once when there is a terminal: everything is on `stdout` then. */
+  /** Ends immediately with a terminal, which writes everything to `stdout`. */
   readonly stderr: Readable
   resize(size: TerminalSize): void
-  /** The caller has gone: hang up, as a closed terminal window does. */
+  /** Hangs up like a closed terminal window, because the caller has disconnected. */
   hangUp(): void
-  /**
-   * Settles once, after the last byte of both streams can be read: 128 + n when signal n ended it.
-   */
+  /** Resolves once with the exit code, after all output can be read; 128 + n after signal n. */
   readonly exited: Promise<number>
 }
 
-/** What a task uses right now. Zero where the machine does not tell. */
+/** Current resource usage of a task. Values that are not available are zero. */
 export interface TaskUsage {
   readonly atMs: number
   readonly cpu: {
-    /** Nanoseconds of processor time since the start. */
+    /** CPU time in nanoseconds since the start. */
     readonly totalNs: number
     readonly userNs: number
     readonly systemNs: number

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findUser, parseGroups, parsePasswd } from './user.ts'
+import { getHostUser, parseGroups, parsePasswd } from './user.ts'
 
 test('accounts are read from the lines of the password file, broken lines are passed over', () => {
   const text = 'root:x:0:0:root:/root:/bin/sh\n\n#comment\nbad:x:one:1::/:\nweb:x:1000:1001::/:\n'
@@ -20,13 +20,13 @@ test('groups are read with their members, broken lines are skipped', () => {
 })
 
 test('an account is found by name, by number, or given as a pair of numbers', async () => {
-  assert.equal((await findUser('root')).uid, 0)
-  assert.equal((await findUser('0')).name, 'root')
-  assert.deepEqual(await findUser('4242:4343'), { name: '4242:4343', uid: 4242, gid: 4343 })
+  assert.equal((await getHostUser('root')).uid, 0)
+  assert.equal((await getHostUser('0')).name, 'root')
+  assert.deepEqual(await getHostUser('4242:4343'), { name: '4242:4343', uid: 4242, gid: 4343 })
 })
 
 test('an account that does not exist is named in the fault', async () => {
-  await assert.rejects(findUser('no-such-user'), {
+  await assert.rejects(getHostUser('no-such-user'), {
     kind: 'task-unstartable',
     message: 'user "no-such-user" does not exist on this node',
   })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Fault } from '@reeve/kit/fault.ts'
 import { isMissing } from './store/state-file.ts'
 
-/** An account of the machine. */
+/** A user account of the machine. */
 export interface HostUser {
   readonly name: string
   readonly uid: number
@@ -12,47 +12,51 @@ export interface HostUser {
 export interface HostGroup {
   readonly name: string
   readonly gid: number
-  /** The names of the accounts that have it as a supplementary group. */
+  /** Names of the users with this supplementary group. */
   readonly members: readonly string[]
 }
 
-/** What the account files of the machine say; other sources of accounts are not asked. */
+/** Contents of the account files; other account sources are not supported. */
 export interface HostAccounts {
   readonly users: readonly HostUser[]
   readonly groups: readonly HostGroup[]
 }
 
-const PASSWD = '/etc/passwd'
-const GROUP = '/etc/group'
+const PASSWD_FILE = '/etc/passwd'
+const GROUP_FILE = '/etc/group'
 
 /**
- * The account a task asks for: a name, a number, or `uid:gid`. Fault `task-unstartable` when there
- * is none: running as somebody else instead would be worse than not running.
+ * The account that a task requests: a name, a number, or `uid:gid`. Fault `task-unstartable` if it
+ * does not exist: running as another user would be worse than not running.
  */
-export async function findUser(wanted: string): Promise<HostUser> {
-  const pair = parsePair(wanted)
-  return pair ?? lookupUser(parsePasswd(await readFile(PASSWD, 'utf8')), wanted)
+export async function getHostUser(user: string): Promise<HostUser> {
+  const ids = parseUserAndGroupIds(user)
+  return ids ?? getUserIn(parsePasswd(await readFile(PASSWD_FILE, 'utf8')), user)
 }
 
-/** As `findUser`, in accounts that have been read. */
-export function lookupUser(users: readonly HostUser[], wanted: string): HostUser {
-  const found =
-    parsePair(wanted) ?? users.find((user) => user.name === wanted || String(user.uid) === wanted)
-  if (found !== undefined) return found
-  throw new Fault('task-unstartable', `user ${JSON.stringify(wanted)} does not exist on this node`)
+/** Like `getHostUser`, in accounts that were already read. */
+export function getUserIn(users: readonly HostUser[], userSpec: string): HostUser {
+  const account =
+    parseUserAndGroupIds(userSpec) ??
+    users.find((candidate) => candidate.name === userSpec || String(candidate.uid) === userSpec)
+  if (account !== undefined) return account
+  throw new Fault(
+    'task-unstartable',
+    `user ${JSON.stringify(userSpec)} does not exist on this node`,
+  )
 }
 
-/** `uid:gid`, which need not be an account. */
-function parsePair(wanted: string): HostUser | undefined {
-  const pair = /^(\d{1,10}):(\d{1,10})$/.exec(wanted)
-  return pair === null ? undefined : { name: wanted, uid: Number(pair[1]), gid: Number(pair[2]) }
+/** Parses `uid:gid`, which does not have to be an existing account. */
+function parseUserAndGroupIds(user: string): HostUser | undefined {
+  const match = /^(\d{1,10}):(\d{1,10})$/.exec(user)
+  return match === null ? undefined : { name: user, uid: Number(match[1]), gid: Number(match[2]) }
 }
 
-/** Read again for each start: an account may have been added a moment ago. */
+/** Reads the accounts for each start: one may have been added since. */
 export async function readHostAccounts(): Promise<HostAccounts> {
   const [passwd, group] = await Promise.all([
-    readFile(PASSWD, 'utf8'),
-    readFile(GROUP, 'utf8').catch((thrown: unknown) => {
+    readFile(PASSWD_FILE, 'utf8'),
+    readFile(GROUP_FILE, 'utf8').catch((thrown: unknown) => {
       if (isMissing(thrown)) return ''
       throw thrown
     }),

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pass, turn } from '../../test/build/agent.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { pause, Slots, withDeadline } from './wait.ts'
+import { sleep, Semaphore, withTimeout } from './wait.ts'
 
 test('a pause ends with its time, not before', async () => {
   const clock = new SimulatedClock()
   let outcome: boolean | undefined
-  void pause(clock, 1_000).then((passed) => (outcome = passed))
+  void sleep(clock, 1_000).then((passed) => (outcome = passed))
   await pass(clock, 999)
   assert.equal(outcome, undefined)
   await pass(clock, 1)
@@ -17,10 +17,10 @@ test('a pause ends with its time, not before', async () => {
 test('a pause is ended by its signal', async () => {
   const clock = new SimulatedClock()
   const stop = new AbortController()
-  const waiting = pause(clock, 1_000, stop.signal)
+  const waiting = sleep(clock, 1_000, stop.signal)
   stop.abort()
   assert.equal(await waiting, false)
-  assert.equal(await pause(clock, 1_000, stop.signal), false)
+  assert.equal(await sleep(clock, 1_000, stop.signal), false)
 })
 
 test('a pause longer than a timer can count is taken in pieces', async () => {
@@ -35,7 +35,7 @@ test('a pause longer than a timer can count is taken in pieces', async () => {
       return clock.after(delayMs, wake)
     },
   }
-  const waiting = pause(counting, days)
+  const waiting = sleep(counting, days)
   clock.advance(days)
   assert.equal(await waiting, true)
   assert.ok(longest < 2 ** 31)
@@ -43,9 +43,9 @@ test('a pause longer than a timer can count is taken in pieces', async () => {
 
 test('work that takes too long is a fault, work in time is not', async () => {
   const clock = new SimulatedClock()
-  const deadline = { clock, ms: 1_000, what: 'the probe' }
-  assert.equal(await withDeadline(Promise.resolve(5), deadline), 5)
-  const late = assert.rejects(withDeadline(new Promise(() => undefined), deadline), {
+  const deadline = { clock, timeoutMs: 1_000, operation: 'the probe' }
+  assert.equal(await withTimeout(Promise.resolve(5), deadline), 5)
+  const late = assert.rejects(withTimeout(new Promise(() => undefined), deadline), {
     kind: 'deadline',
     message: 'the probe took longer than 1000 ms',
   })
@@ -54,7 +54,7 @@ test('work that takes too long is a fault, work in time is not', async () => {
 })
 
 test('no more work than there are slots runs at once, and failures free theirs', async () => {
-  const slots = new Slots(2)
+  const slots = new Semaphore(2)
   let running = 0
   let most = 0
   const work = async (): Promise<void> => {

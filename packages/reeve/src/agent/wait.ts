@@ -1,67 +1,69 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 
-/** Timers of the runtime count 31 bits of milliseconds; a longer wait is taken in pieces. */
-const PIECE_MS_MAX = 24 * 3_600_000
+/** Longest delay of one timer: timers of the runtime are limited to 31 bits of milliseconds. */
+const TIMER_DELAY_MAX_MS = 24 * 3_600_000
 
 /**
- * Waits on the given clock. True when the time has passed, false when the signal ended the wait
+ * Waits on the given clock. Resolves to true after the delay, to false if the signal was aborted
  * first.
  */
-export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<boolean> {
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {
       resolve(false)
       return
     }
     let cancel = (): void => undefined
-    const interrupted = (): void => {
+    const onAbort = (): void => {
       cancel()
       resolve(false)
     }
-    const step = (leftMs: number): void => {
-      if (leftMs <= 0) {
-        signal?.removeEventListener('abort', interrupted)
+    const waitFor = (remainingMs: number): void => {
+      if (remainingMs <= 0) {
+        signal?.removeEventListener('abort', onAbort)
         resolve(true)
         return
       }
-      const pieceMs = Math.min(leftMs, PIECE_MS_MAX)
-      cancel = clock.after(pieceMs, () => step(leftMs - pieceMs))
+      const timerMs = Math.min(remainingMs, TIMER_DELAY_MAX_MS)
+      cancel = clock.after(timerMs, () => waitFor(remainingMs - timerMs))
     }
-    signal?.addEventListener('abort', interrupted, { once: true })
-    step(delayMs)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    waitFor(delayMs)
   })
 }
 
-interface Deadline {
+interface TimeoutOptions {
   readonly clock: Clock
-  readonly ms: number
-  /** What is waited for, for the text of the fault: `the driver's probe`. */
-  readonly what: string
+  readonly timeoutMs: number
+  /** Name of the operation for the message of the fault: `the driver's probe`. */
+  readonly operation: string
 }
 
 /**
- * The work's own outcome, or a Fault `deadline` when it takes too long. The work itself goes on
- * unwatched.
+ * Resolves or rejects like `work`, or rejects with a Fault `deadline` after the timeout. The work
+ * is not cancelled.
  */
-export async function withDeadline<T>(work: Promise<T>, deadline: Deadline): Promise<T> {
-  const stop = new AbortController()
-  const late = pause(deadline.clock, deadline.ms, stop.signal).then((passed): T | Promise<T> => {
-    if (!passed) return work
-    throw new Fault('deadline', `${deadline.what} took longer than ${deadline.ms} ms`)
-  })
+export async function withTimeout<T>(work: Promise<T>, options: TimeoutOptions): Promise<T> {
+  const cancelTimeout = new AbortController()
+  const timeout = sleep(options.clock, options.timeoutMs, cancelTimeout.signal).then(
+    (passed): T | Promise<T> => {
+      if (!passed) return work
+      throw new Fault('deadline', `${options.operation} took longer than ${options.timeoutMs} ms`)
+    },
+  )
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, timeout])
   } finally {
-    stop.abort()
-    // The loser of the race must not become an unhandled rejection.
-    late.catch(() => undefined)
+    cancelTimeout.abort()
+    // Prevents an unhandled rejection of the promise that lost the race.
+    timeout.catch(() => undefined)
     work.catch(() => undefined)
   }
 }
 
-/** Lets at most `slots` pieces of work run at once; the others wait in order. */
-export class Slots {
+/** Limits the number of concurrent operations; further ones wait in order. */
+export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 

@@ -7,7 +7,7 @@ export const CONNECTION_FLAGS: readonly FlagSpec[] = [
   {
     usage: '--namespace <NAME>',
     help: 'namespace of the request (REEVE_NAMESPACE)',
-    completes: 'namespace',
+    completionKind: 'namespace',
   },
   { usage: '--region <NAME>', help: 'region to forward the request to (REEVE_REGION)' },
   {
@@ -28,17 +28,17 @@ export const CONNECTION_FLAGS: readonly FlagSpec[] = [
     help: 'skip TLS verification; insecure (REEVE_SKIP_VERIFY)',
   },
 ]
-const READ_FLAGS: readonly FlagSpec[] = [
+const OUTPUT_FLAGS: readonly FlagSpec[] = [
   { usage: '--json', help: 'print JSON' },
   { usage: '-t, --template <TEXT>', help: 'format the JSON output with a Go template' },
 ]
 
 /** The flags of a command that its help lists. */
-export function listedFlagsOf({ flags = [], isRead }: CommandSpec): readonly FlagSpec[] {
-  return [...flags, ...(isRead === true ? READ_FLAGS : [])]
+export function helpFlags({ flags = [], isRead }: CommandSpec): readonly FlagSpec[] {
+  return [...flags, ...(isRead === true ? OUTPUT_FLAGS : [])]
 }
 
 /** All flags of a command, including the connection flags. */
-export function flagsOf(spec: CommandSpec): readonly FlagSpec[] {
-  return [...listedFlagsOf(spec), ...CONNECTION_FLAGS]
+export function withGlobalFlags(spec: CommandSpec): readonly FlagSpec[] {
+  return [...helpFlags(spec), ...CONNECTION_FLAGS]
 }

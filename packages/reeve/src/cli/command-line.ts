@@ -1,15 +1,15 @@
 import { Command, CommanderError } from 'commander'
 import { EXIT_CODES } from './exit-code.ts'
-import { suggestionsFor } from './suggest.ts'
+import { suggestCommands } from './suggest.ts'
 
 /** Where a command writes: its result to `out`, everything else to `err`. */
-export interface Terminal {
+export interface TextOutput {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
 }
 
 /** The help of a command, except for its flags. */
-interface CommandText {
+interface CommandHelp {
   /** One line, also shown in the list of commands. */
   readonly summary: string
   /** Further sentences below the summary. */
@@ -37,17 +37,17 @@ export type CommandFlags = Readonly<Record<string, unknown>>
 /** The tree of commands: one form of help, one set of exit codes. */
 export class CommandLine {
   readonly root: Command
-  readonly #terminal: Terminal
-  #code: number = EXIT_CODES.ok
+  readonly #terminal: TextOutput
+  #exitCode: number = EXIT_CODES.ok
 
-  constructor(name: string, text: CommandText, terminal: Terminal) {
+  constructor(name: string, text: CommandHelp, terminal: TextOutput) {
     this.#terminal = terminal
-    this.root = describe(new Command(name), text)
+    this.root = applyHelp(new Command(name), text)
       .exitOverride()
       .configureOutput({
         writeOut: (written) => terminal.out(written),
         writeErr: (written) => terminal.err(written),
-        outputError: (message, write) => write(`${name}: ${toSentence(message)}\n`),
+        outputError: (message, write) => write(`${name}: ${formatCommanderError(message)}\n`),
       })
       .helpCommand('help [command]', 'show the help of a command')
       // Lets a command pass the flags after its first argument on to what it runs.
@@ -55,31 +55,31 @@ export class CommandLine {
   }
 
   /** Adds a command below another one; without an action it is a group of commands. */
-  add(parent: Command, name: string, text: CommandText & { readonly action?: Action }): Command {
+  add(parent: Command, name: string, text: CommandHelp & { readonly action?: Action }): Command {
     const { action } = text
     const hidden = text.isHidden === true
-    const command = describe(parent.command(name, { hidden }), text)
+    const command = applyHelp(parent.command(name, { hidden }), text)
     if (text.helpGroup !== undefined) command.helpGroup(text.helpGroup)
     if (action === undefined) return command
     return command.action(async () => {
-      this.#code = await action(command.args, command.opts())
+      this.#exitCode = await action(command.args, command.opts())
     })
   }
 
   /** Whether the first word is a command or a flag of this program. */
-  knows(args: readonly string[]): boolean {
+  isKnown(args: readonly string[]): boolean {
     return findUnknownWord(this.root, args)?.group !== this.root
   }
 
   async run(args: readonly string[]): Promise<number> {
     const unknown = findUnknownWord(this.root, args)
     if (unknown !== undefined) {
-      this.#terminal.err(unknownText(unknown))
+      this.#terminal.err(formatUnknownCommand(unknown))
       return EXIT_CODES.usage
     }
     try {
       await this.root.parseAsync(args, { from: 'user' })
-      return this.#code
+      return this.#exitCode
     } catch (thrown) {
       // The user requested help, or the arguments are invalid: either has been printed already.
       if (!(thrown instanceof CommanderError)) throw thrown
@@ -109,40 +109,40 @@ function findUnknownWord(root: Command, args: readonly string[]): UnknownWord | 
   return undefined
 }
 
-function unknownText({ group, word }: UnknownWord): string {
-  const path = pathOf(group)
+function formatUnknownCommand({ group, word }: UnknownWord): string {
+  const path = commandPath(group)
   const names = group.commands.map((command) => command.name())
-  const near = suggestionsFor(word, names).map((name) => `${path} ${name}`)
+  const near = suggestCommands(word, names).map((name) => `${path} ${name}`)
   // A command of that very name, as `job inspect` for `reeve inspect`, comes before similar ones.
-  const inside = namesakes(group, word)
+  const inside = findInCommonGroups(group, word)
   const isFirst = near.length === 0 || inside.some((name) => name.endsWith(` ${word}`))
   const found = [...new Set(isFirst ? [...inside, ...near] : near)].map((name) => `"${name}"`)
-  const hint = found.length === 0 ? '' : ` Did you mean ${alternatives(found)}?`
+  const hint = found.length === 0 ? '' : ` Did you mean ${joinWithOr(found)}?`
   return `reeve: unknown command "${path} ${word}".${hint}\nRun "${path} --help" for a list of commands.\n`
 }
 
 /** Groups whose commands a word without a group most likely means, in this order. */
-const GROUPS_OF_WORDS = ['job', 'alloc', 'node']
+const COMMON_GROUPS = ['job', 'alloc', 'node']
 
 /** The command that has this name, or a synonym of it, in a group: `reeve validate`. */
-function namesakes(group: Command, word: string): readonly string[] {
+function findInCommonGroups(group: Command, word: string): readonly string[] {
   if (group.parent !== null) return []
-  for (const name of GROUPS_OF_WORDS) {
+  for (const name of COMMON_GROUPS) {
     const inside = group.commands.find((command) => command.name() === name)
     const names = inside?.commands.map((command) => command.name()) ?? []
-    const first = names.includes(word) ? word : suggestionsFor(word, names)[0]
+    const first = names.includes(word) ? word : suggestCommands(word, names)[0]
     if (first !== undefined) return [`reeve ${name} ${first}`]
   }
   return []
 }
 
 /** `a`, `a or b`, `a, b or c`. */
-function alternatives(found: readonly string[]): string {
+function joinWithOr(found: readonly string[]): string {
   const last = found.at(-1) ?? ''
   return found.length < 2 ? last : `${found.slice(0, -1).join(', ')} or ${last}`
 }
 
-function describe(command: Command, text: CommandText): Command {
+function applyHelp(command: Command, text: CommandHelp): Command {
   const { summary, details, examples, footer } = text
   const lines = examples.map(({ line, says }) => `  ${line}\n      ${says}`)
   const end = footer === undefined ? '' : `\n\n${footer}`
@@ -150,17 +150,17 @@ function describe(command: Command, text: CommandText): Command {
     .summary(summary)
     .description(details === undefined ? summary : `${summary}\n\n${details}`)
     .helpOption('-h, --help', 'show this help')
-    .showHelpAfterError(`Run "${pathOf(command)} --help" for usage.`)
+    .showHelpAfterError(`Run "${commandPath(command)} --help" for usage.`)
     .addHelpText('after', `\nExamples:\n${lines.join('\n')}${end}`)
 }
 
-function pathOf(command: Command): string {
+function commandPath(command: Command): string {
   const { parent } = command
-  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`
+  return parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`
 }
 
 /** `error: unknown option '--dve'⏎(Did you mean --dev?)` in one line. */
-function toSentence(message: string): string {
+function formatCommanderError(message: string): string {
   const [what = '', hint] = message
     .trim()
     .replace(/^error: /, '')

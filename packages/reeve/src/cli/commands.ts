@@ -70,7 +70,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...doctorCommands,
 ]
 
-/** What groups of commands are about, by their path. */
+/** Summaries of command groups, by path. */
 export const GROUPS: Readonly<Record<string, string>> = {
   job: 'Submit, inspect, update and stop jobs.',
   'job periodic': 'Work with periodic jobs.',

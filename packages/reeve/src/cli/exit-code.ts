@@ -1,26 +1,26 @@
-/** What a command tells the shell. Documented in docs/reference/cli/README.md. */
+/** Exit codes of commands. Documented in docs/reference/cli/README.md. */
 export const EXIT_CODES = {
   ok: 0,
-  /** It was understood and did not succeed. */
+  /** The command failed. */
   failed: 1,
-  /** It was not understood: unknown command or flag, wrong or missing argument. */
+  /** Usage error: unknown command or flag, invalid or missing argument. */
   usage: 2,
   /** `job plan`: something would change. */
   changes: 3,
-  /** The server was not reached. */
+  /** The server is unreachable. */
   unreachable: 4,
   /** The token is missing, unknown or lacks a capability. */
   denied: 5,
-  /** What was named does not exist, or several things are meant by it. */
+  /** The object does not exist, or the name is ambiguous. */
   missing: 6,
-  /** Somebody else changed it meanwhile. */
+  /** The object was modified in the meantime. */
   conflict: 7,
-  /** A policy says no. */
+  /** A policy denied the request. */
   refusedByPolicy: 8,
-  /** Instances of a job have no place. */
+  /** Allocations could not be placed. */
   unplaced: 9,
-  /** Ctrl-C, as shells tell it. */
+  /** Interrupted by Ctrl-C (128 + SIGINT). */
   interrupted: 130,
-  /** Nobody reads the answer any more, as shells tell it. */
+  /** The reader of the output has closed it (128 + SIGPIPE). */
   unread: 141,
 } as const

@@ -2,8 +2,8 @@ import { ApiError } from '@reeve/sdk'
 
 const NOT_FOUND = 404
 
-/** What a call finds; undefined when there is no such thing. */
-export async function findOrUndefined<T>(call: () => Promise<T>): Promise<T | undefined> {
+/** Returns the result of a request, or undefined for 404. */
+export async function undefinedIfNotFound<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call()
   } catch (thrown) {

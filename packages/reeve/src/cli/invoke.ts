@@ -1,9 +1,9 @@
 import type { Client } from '@reeve/sdk'
 import { Option } from 'commander'
-import { connectClient } from './client.ts'
+import { createCliClient } from './client.ts'
 import type { CommandFlags, CommandLine } from './command-line.ts'
-import type { CommandSpec, FlagSpec, Invocation, Ways } from './command.ts'
-import { CONNECTION_FLAGS, listedFlagsOf } from './command-flags.ts'
+import type { CommandSpec, FlagSpec, CommandContext, Transport } from './command.ts'
+import { CONNECTION_FLAGS, helpFlags } from './command-flags.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
 import { completionCommands } from './completion/commands.ts'
 import { EXIT_CODES } from './exit-code.ts'
@@ -15,58 +15,58 @@ import { choosePaint } from './output/style.ts'
 import { readDevTokens } from './settings/dev-tokens.ts'
 import { readLogin } from './settings/login-file.ts'
 import { connectionSettings, type ConnectionSettings } from './settings/settings.ts'
-import { tlsSettings } from './settings/tls-settings.ts'
+import { readTlsOptions } from './settings/tls-settings.ts'
 
-type Node = CommandLine['root']
+type CommandGroup = CommandLine['root']
 
 const FOOTER = 'Run "reeve options" for the flags that all commands accept.'
 
 /**
- * Adds the commands that talk to a server, as far as the typed words can lead to them. Returns a
- * function that finds the group of a path, for commands that are added by others.
+ * Registers the commands that the typed words can match. Returns a function that finds the group of
+ * a path, for commands that other modules register.
  */
-export function addCommands(
+export function registerCommands(
   line: CommandLine,
   host: CliHost,
   typed: readonly string[],
-): (path: string) => Node {
-  // Groups that are commands themselves, such as `agent`, are there already.
+): (path: string) => CommandGroup {
+  // Groups that are also commands, such as `agent`, are registered already.
   const present = line.root.commands.map((command) => [command.name(), command] as const)
-  const groups = new Map<string, Node>([['', line.root], ...present])
-  const groupAt = (path: readonly string[]): Node => {
+  const groups = new Map<string, CommandGroup>([['', line.root], ...present])
+  const findOrAddGroup = (path: readonly string[]): CommandGroup => {
     const key = path.join(' ')
     const known = groups.get(key)
     if (known !== undefined) return known
-    const made = line.add(groupAt(path.slice(0, -1)), path.at(-1) ?? '', groupText(key))
-    groups.set(key, made)
-    return made
+    const group = line.add(findOrAddGroup(path.slice(0, -1)), path.at(-1) ?? '', groupHelp(key))
+    groups.set(key, group)
+    return group
   }
-  for (const spec of reachable(typed)) {
+  for (const spec of matchingCommands(typed)) {
     const words = spec.path.split(' ')
-    const command = line.add(groupAt(words.slice(0, -1)), words.at(-1) ?? '', {
+    const command = line.add(findOrAddGroup(words.slice(0, -1)), words.at(-1) ?? '', {
       ...spec,
-      ...(isEveryday(spec.path) && { helpGroup: 'Everyday commands:' }),
+      ...(isShortcut(spec.path) && { helpGroup: 'Everyday commands:' }),
       footer: FOOTER,
-      action: (args, flags) => invoke(spec, host, { args, flags }),
+      action: (args, flags) => runCommand(spec, host, { args, flags }),
     })
     for (const { usage, help } of spec.args ?? []) command.argument(usage, help)
-    for (const flag of listedFlagsOf(spec)) command.addOption(toOption(flag))
+    for (const flag of helpFlags(spec)) command.addOption(toOption(flag))
     for (const flag of CONNECTION_FLAGS) command.addOption(toOption(flag).hideHelp())
-    if (spec.passesRest === true) command.passThroughOptions()
+    if (spec.passThroughArgs === true) command.passThroughOptions()
   }
-  return (path) => groupAt(path.split(' '))
+  return (path) => findOrAddGroup(path.split(' '))
 }
 
-/** Aliases at the root, such as `logs`: what is typed many times a day. */
-function isEveryday(path: string): boolean {
+/** Whether the path is an alias without a group, such as `logs`, for frequent use. */
+function isShortcut(path: string): boolean {
   return !path.includes(' ') && COMMANDS.some(({ aliases = [] }) => aliases.includes(path))
 }
 
 /**
- * The commands that begin with the first typed word; all of them if there are none. Building the
- * other two hundred with their flags would take as long as many a command does.
+ * Returns the commands that match the first word, or all if none does. Building all 200 commands
+ * takes longer than running most of them.
  */
-function reachable([first = '']: readonly string[]): readonly CommandSpec[] {
+function matchingCommands([first = '']: readonly string[]): readonly CommandSpec[] {
   const all = [...COMMANDS.flatMap(withAliases), ...completionCommands]
   const named = all.filter(({ path }) => path === first || path.startsWith(`${first} `))
   return named.length === 0 ? all : named
@@ -86,7 +86,7 @@ function withAliases(spec: CommandSpec): readonly CommandSpec[] {
   return [spec, ...aliases]
 }
 
-function groupText(path: string) {
+function groupHelp(path: string) {
   const members = COMMANDS.filter((spec) => spec.path.startsWith(`${path} `))
   const examples = members.flatMap((spec) => spec.examples.slice(0, 1)).slice(0, 4)
   return { summary: GROUPS[path] ?? path, examples }
@@ -99,19 +99,25 @@ function toOption({ usage, help, isRepeated }: FlagSpec): Option {
   )
 }
 
-interface Call {
+interface ParsedArguments {
   readonly args: readonly string[]
   readonly flags: CommandFlags
 }
 
-async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<number> {
+async function runCommand(
+  spec: CommandSpec,
+  host: CliHost,
+  call: ParsedArguments,
+): Promise<number> {
   const flags = new Flags(call.flags)
-  const settings = await settingsOf(flags, host)
+  const settings = await resolveSettings(flags, host)
   const interruption = new AbortController()
   const stopListening = host.onInterrupt(() => interruption.abort())
   try {
     const run = await spec.load()
-    return await run(await invocationOf({ host, call, settings, signal: interruption.signal }))
+    return await run(
+      await createContext({ host, parsed: call, settings, signal: interruption.signal }),
+    )
   } catch (thrown) {
     if (interruption.signal.aborted) return EXIT_CODES.interrupted
     const { describeError } = await import('./describe-error.ts')
@@ -125,7 +131,7 @@ async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<num
 }
 
 /** The server, the token and the namespace of the request. */
-async function settingsOf(flags: Flags, host: CliHost): Promise<ConnectionSettings> {
+async function resolveSettings(flags: Flags, host: CliHost): Promise<ConnectionSettings> {
   const [login, devTokens] = await Promise.all([
     readLogin(host.environment),
     readDevTokens(host.environment),
@@ -133,34 +139,36 @@ async function settingsOf(flags: Flags, host: CliHost): Promise<ConnectionSettin
   return connectionSettings(flags, host.environment, { login, devTokens })
 }
 
-interface InvocationParts {
+interface ContextOptions {
   readonly host: CliHost
-  readonly call: Call
+  readonly parsed: ParsedArguments
   readonly settings: ConnectionSettings
   readonly signal: AbortSignal
 }
 
-async function invocationOf(parts: InvocationParts): Promise<Invocation> {
-  const { host, call, settings, signal } = parts
-  const flags = new Flags(call.flags)
+async function createContext(parts: ContextOptions): Promise<CommandContext> {
+  const { host, parsed, settings, signal } = parts
+  const flags = new Flags(parsed.flags)
   const paint = choosePaint(host.environment, host.isTerminal)
-  const output = new Output({ host, paint, render: await renderOf(flags) })
-  const ways = await waysOf(flags, host)
-  const client = await clientOf(settings, () => connectClient(settings, ways, signal))
-  return { args: call.args, flags, client, settings, ways, output, host, signal }
+  const output = new Output({ host, paint, render: await selectRenderer(flags) })
+  const ways = await createTransport(flags, host)
+  const client = await createClientOrUsageError(settings, () =>
+    createCliClient(settings, ways, signal),
+  )
+  return { args: parsed.args, flags, client, settings, transport: ways, output, host, signal }
 }
 
-/** How servers are reached. */
-async function waysOf(flags: Flags, host: CliHost): Promise<Ways> {
-  const tls = await tlsSettings(flags, host)
-  const { nodeFetch } = await import('./node-fetch.ts')
+/** Creates the transport from the TLS settings. */
+async function createTransport(flags: Flags, host: CliHost): Promise<Transport> {
+  const tls = await readTlsOptions(flags, host)
+  const { createNodeFetch: nodeFetch } = await import('./node-fetch.ts')
   if (tls === undefined) return { fetch: nodeFetch() }
-  const { secureSocket } = await import('./secure-socket.ts')
-  return { fetch: nodeFetch(tls), openSocket: secureSocket(tls) }
+  const { createSecureWebSocket: secureSocket } = await import('./secure-socket.ts')
+  return { fetch: nodeFetch(tls), openWebSocket: secureSocket(tls) }
 }
 
 /** A malformed address or token is a usage error that names its source. */
-async function clientOf(
+async function createClientOrUsageError(
   { sources }: ConnectionSettings,
   create: () => Promise<Client>,
 ): Promise<Client> {
@@ -174,9 +182,9 @@ async function clientOf(
   }
 }
 
-async function renderOf(flags: Flags): Promise<Render | undefined> {
-  const template = flags.text('template')
+async function selectRenderer(flags: Flags): Promise<Render | undefined> {
+  const template = flags.string('template')
   if (template === undefined) return flags.has('json') ? renderJson : undefined
-  const { templateRender } = await import('./output/template.ts')
+  const { createTemplateRenderer: templateRender } = await import('./output/template.ts')
   return templateRender(template)
 }

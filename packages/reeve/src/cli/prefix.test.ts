@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { EXIT_CODES } from './exit-code.ts'
-import { CommandFailure } from './failure.ts'
-import { chooseOne } from './prefix.ts'
+import { CommandError } from './failure.ts'
+import { resolveOne } from './prefix.ts'
 
 function choose(given: string, found: readonly string[]): string {
-  return chooseOne({
+  return resolveOne({
     noun: 'job',
-    given,
-    found,
+    input: given,
+    matches: found,
     idOf: (id) => id,
     describe: (id) => id,
-    where: 'in namespace "default"',
-    lists: 'reeve job status',
+    scope: 'in namespace "default"',
+    listCommand: 'reeve job status',
   })
 }
 
@@ -59,7 +59,7 @@ for (const { name, given, found, message, hint } of failing)
     assert.throws(
       () => choose(given, found),
       (thrown) => {
-        assert.ok(thrown instanceof CommandFailure)
+        assert.ok(thrown instanceof CommandError)
         assert.deepEqual(
           [thrown.message, thrown.hint, thrown.code],
           [message, hint, EXIT_CODES.missing],

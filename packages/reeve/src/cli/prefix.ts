@@ -1,47 +1,53 @@
 import { EXIT_CODES } from './exit-code.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandError } from './failure.ts'
 
-/** How many of the candidates are named when a beginning fits several. */
-const NAMED_MAX = 10
+/** Candidates shown for an ambiguous prefix. */
+const CANDIDATES_SHOWN_MAX = 10
 
-interface Choice<T> {
-  /** `job`, `allocation`: what is looked for. */
+interface Resolution<T> {
+  /** The kind of object, such as `job`. */
   readonly noun: string
-  /** What the person wrote. */
-  readonly given: string
-  /** Everything whose id begins so. */
-  readonly found: readonly T[]
+  /** The ID or prefix from the command line. */
+  readonly input: string
+  /** All objects whose ID has the prefix. */
+  readonly matches: readonly T[]
   readonly idOf: (one: T) => string
-  /** One candidate in the list of candidates: more than its id. */
+  /** Formats a candidate with more than its ID. */
   readonly describe: (one: T) => string
-  /** Where it was looked for, as in `in namespace "default"`. */
-  readonly where?: string
-  /** The command that lists what there is. */
-  readonly lists: string
+  /** The searched scope, such as `in namespace "default"`. */
+  readonly scope?: string
+  /** The command that lists all objects of the kind. */
+  readonly listCommand: string
 }
 
-/** The one thing that a person means by its id, or by the beginning of it. */
-export function chooseOne<T>(choice: Choice<T>): T {
-  const { noun, given, found, where, lists } = choice
-  const exact = found.filter((one) => choice.idOf(one) === given)
-  const [first, ...others] = exact.length > 0 ? exact : found
+/** Returns the object with an ID or a unique prefix of one. */
+export function resolveOne<T>(resolution: Resolution<T>): T {
+  const { noun, input, matches, scope, listCommand } = resolution
+  const exact = matches.filter((one) => resolution.idOf(one) === input)
+  const [first, ...others] = exact.length > 0 ? exact : matches
   if (first !== undefined && others.length === 0) return first
   if (first === undefined) {
-    throw new CommandFailure(
-      `There is no ${noun} "${given}"${where === undefined ? '' : ` ${where}`}.`,
-      { code: EXIT_CODES.missing, hint: `For a list, run "${lists}".` },
+    throw new CommandError(
+      `There is no ${noun} "${input}"${scope === undefined ? '' : ` ${scope}`}.`,
+      { code: EXIT_CODES.missing, hint: `For a list, run "${listCommand}".` },
     )
   }
-  throw new CommandFailure(
+  throw new CommandError(
     exact.length > 0
-      ? `There are several ${noun}s "${given}":`
-      : `Several ${noun}s begin with "${given}":`,
-    { code: EXIT_CODES.missing, hint: candidates([first, ...others].map(choice.describe)) },
+      ? `There are several ${noun}s "${input}":`
+      : `Several ${noun}s begin with "${input}":`,
+    {
+      code: EXIT_CODES.missing,
+      hint: formatCandidates([first, ...others].map(resolution.describe)),
+    },
   )
 }
 
-function candidates(lines: readonly string[]): string {
-  const named = lines.slice(0, NAMED_MAX).map((line) => `  ${line}`)
-  const more = lines.length > NAMED_MAX ? [`  … and ${lines.length - NAMED_MAX} more`] : []
+function formatCandidates(lines: readonly string[]): string {
+  const named = lines.slice(0, CANDIDATES_SHOWN_MAX).map((line) => `  ${line}`)
+  const more =
+    lines.length > CANDIDATES_SHOWN_MAX
+      ? [`  … and ${lines.length - CANDIDATES_SHOWN_MAX} more`]
+      : []
   return [...named, ...more, 'Type a longer prefix.'].join('\n')
 }

@@ -1,5 +1,8 @@
-/** Of `ENOENT: no such file or directory, open '…'` only the words say something to a person. */
-export function reasonOf(thrown: unknown): string {
+/**
+ * Returns the text of a system error such as `ENOENT: no such file or directory, open '…'`, without
+ * its code and path.
+ */
+export function systemErrorReason(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   return message.replace(/^[A-Z]+: /, '').replace(/, \w+( '.*')?$/, '')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { COMMANDS } from './commands.ts'
-import { suggestionsFor } from './suggest.ts'
+import { suggestCommands } from './suggest.ts'
 
 /** The words that may follow a path. */
 function namesBelow(path: string): readonly string[] {
@@ -27,7 +27,7 @@ const cases = [
 ]
 for (const { path, typed, first } of cases)
   test(`suggestionsFor: "${`${path} ${typed}`.trim()}" suggests ${first}`, () => {
-    assert.equal(suggestionsFor(typed, namesBelow(path))[0], first)
+    assert.equal(suggestCommands(typed, namesBelow(path))[0], first)
   })
 
 test('suggestionsFor: a harmless word never suggests a destructive command', () => {
@@ -35,7 +35,7 @@ test('suggestionsFor: a harmless word never suggests a destructive command', () 
   const groups = COMMANDS.map(({ path }) => path.split(' ').slice(0, -1).join(' '))
   for (const path of new Set(groups))
     for (const typed of harmless) {
-      const found = suggestionsFor(typed, namesBelow(path))
+      const found = suggestCommands(typed, namesBelow(path))
       assert.deepEqual(
         found.filter((name) => /^(stop|delete|purge|fail|drain|revoke)$/.test(name)),
         [],
@@ -45,5 +45,5 @@ test('suggestionsFor: a harmless word never suggests a destructive command', () 
 })
 
 test('suggestionsFor: a word that resembles nothing suggests nothing', () => {
-  assert.deepEqual(suggestionsFor('xyzzy', namesBelow('job')), [])
+  assert.deepEqual(suggestCommands('xyzzy', namesBelow('job')), [])
 })

@@ -1,4 +1,4 @@
-/** Words that people bring from other command lines, and what they are called here. */
+/** Synonyms from other command lines, with our commands. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   show: ['status', 'info', 'inspect', 'read', 'get'],
   get: ['status', 'list', 'info', 'read', 'show'],
@@ -93,21 +93,21 @@ const SUGGESTIONS_MAX = 3
  * is suggested only for a synonym of its own name or a single typing error in it: who types `show`
  * must never be offered `stop`.
  */
-export function suggestionsFor(typed: string, names: readonly string[]): readonly string[] {
-  const word = typed.toLowerCase()
+export function suggestCommands(input: string, names: readonly string[]): readonly string[] {
+  const word = input.toLowerCase()
   const synonyms = (SYNONYMS[word] ?? []).filter((name) => names.includes(name))
   const similar = names
     .map((name) => ({ name, distance: editDistance(word, name) }))
-    .filter(({ name, distance }) => distance <= distanceMax(word, name))
+    .filter(({ name, distance }) => distance <= maxDistance(word, name))
     .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
     .map(({ name }) => name)
   const longer = word.length < 3 ? [] : names.filter((name) => name.startsWith(word))
-  const harmless = longer.filter((name) => !DESTRUCTIVE.has(name))
-  return [...new Set([...synonyms, ...similar, ...harmless])].slice(0, SUGGESTIONS_MAX)
+  const nonDestructive = longer.filter((name) => !DESTRUCTIVE.has(name))
+  return [...new Set([...synonyms, ...similar, ...nonDestructive])].slice(0, SUGGESTIONS_MAX)
 }
 
 /** One error in four letters, two in seven; in destructive commands one at most. */
-function distanceMax(typed: string, name: string): number {
+function maxDistance(typed: string, name: string): number {
   if (DESTRUCTIVE.has(name)) return 1
   return Math.floor((Math.min(typed.length, name.length) + 1) / 4)
 }

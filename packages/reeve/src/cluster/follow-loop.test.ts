@@ -3,18 +3,18 @@ import { setImmediate as settled } from 'node:timers/promises'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aStore } from '../../test/build/store.ts'
-import { FollowLoop } from './follow-loop.ts'
+import { FollowerLoop } from './follow-loop.ts'
 import { LogHistory } from './log-history.ts'
-import type { Rung } from './log-bell.ts'
+import type { StorageChange } from './log-bell.ts'
 
-test('follow-loop: without a bell it looks ten times a second', async () => {
+test('follower loop: polls ten times a second without notifications', async () => {
   const world = await aFollower({ hasBell: false })
   await world.pass(1_000)
   assert.equal(world.looks.log, 1 + 10)
   assert.equal(world.looks.lease, 1 + 10)
 })
 
-test('follow-loop: with a bell it looks twice a second, and when it rings', async () => {
+test('follower loop: polls twice a second with notifications, and at each one', async () => {
   const world = await aFollower({ hasBell: true })
   await world.pass(990)
   assert.equal(world.looks.log, 1 + 1)
@@ -26,7 +26,7 @@ test('follow-loop: with a bell it looks twice a second, and when it rings', asyn
   assert.deepEqual(world.looks, { log: 4, lease: 3 })
 })
 
-test('follow-loop: a bell that rings all the time is answered fifty times a second at most', async () => {
+test('follower loop: constant notifications cause at most fifty polls a second', async () => {
   const world = await aFollower({ hasBell: true })
   await world.pass(100)
   const before = world.looks.log
@@ -39,7 +39,7 @@ test('follow-loop: a bell that rings all the time is answered fifty times a seco
   assert.ok(world.looks.lease >= 2, 'the lease is looked at all the same')
 })
 
-test('follow-loop: while the bell is deaf it looks as often as without one', async () => {
+test('follower loop: polls at the short interval without a connected notifier', async () => {
   const world = await aFollower({ hasBell: true })
   world.deafen()
   await world.pass(500)
@@ -48,7 +48,7 @@ test('follow-loop: while the bell is deaf it looks as often as without one', asy
   assert.equal(world.looks.log - before, 10)
 })
 
-test('follow-loop: nothing is looked at after a stop, whatever rings', async () => {
+test('follower loop: does not poll after a stop', async () => {
   const world = await aFollower({ hasBell: true })
   await world.loop.stop()
   const before = world.looks.log
@@ -63,24 +63,24 @@ async function aFollower({ hasBell }: { readonly hasBell: boolean }) {
   const { store } = await aStore()
   const clock = new SimulatedClock()
   const looks = { log: 0, lease: 0 }
-  let heard: (rung: Rung) => void = () => undefined
+  let heard: (rung: StorageChange) => void = () => undefined
   let canHear = true
   let isStopped = false
   const listening = {
-    get canHear() {
+    get isConnected() {
       return canHear
     },
     stop: () => void (isStopped = true),
   }
   const bell = {
-    listen: (hear: (rung: Rung) => void) => {
+    subscribe: (hear: (rung: StorageChange) => void) => {
       heard = hear
       return listening
     },
   }
-  const loop = new FollowLoop({
+  const loop = new FollowerLoop({
     engine: {
-      follow: async () => {
+      refresh: async () => {
         looks.log += 1
         const checkpoint = { upTo: 0, tableIndexes: {} }
         const log = { lastIndex: store.index, firstIndex: 1, checkpoint }
@@ -94,16 +94,16 @@ async function aFollower({ hasBell }: { readonly hasBell: boolean }) {
       acquire: async () => undefined,
       renew: async () => false,
       release: async () => undefined,
-      find: async () => {
+      read: async () => {
         looks.lease += 1
-        return { term: 1, holder: 'a', address: 'a:1', leftMs: 3_000 }
+        return { term: 1, holder: 'a', address: 'a:1', remainingMs: 3_000 }
       },
     },
-    ...(hasBell && { bell }),
+    ...(hasBell && { notifier: bell }),
     clock,
     monotonicMs: () => clock.nowMs(),
-    failed: (thrown) => assert.fail(String(thrown)),
-    looked: () => undefined,
+    onError: (thrown) => assert.fail(String(thrown)),
+    onLeader: () => undefined,
   })
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 2) {
@@ -117,7 +117,7 @@ async function aFollower({ hasBell }: { readonly hasBell: boolean }) {
     loop,
     looks,
     pass,
-    ring: async (rung: Rung) => {
+    ring: async (rung: StorageChange) => {
       heard(rung)
       clock.advance(0)
       await settled()

@@ -2,8 +2,8 @@ import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { assert, Fault } from '@reeve/kit/fault.ts'
 import type { EnginePosition, LogEntry, Store } from '../state/index.ts'
-import type { LeaseFound, LeaseStore } from './lease-store.ts'
-import type { Listening, LogBell, Rung } from './log-bell.ts'
+import type { LeaseStatus, LeaseStore } from './lease-store.ts'
+import type { NotifierSubscription, ChangeNotifier, StorageChange } from './log-bell.ts'
 import {
   compareWithLog,
   LOG_DIVERGED,
@@ -12,119 +12,125 @@ import {
   type LogHistory,
 } from './log-history.ts'
 
-/** How often the log is looked at by a follower that nobody wakes. */
-const LOOK_MS = 100
-/** The same where a bell wakes it: the lease is looked at, and what the bell forgot. */
-const RUNG_LOOK_MS = 500
-/** Between two looks that a bell asked for: a busy leader rings a thousand times a second. */
-const GAP_MS = 20
-/** Entries that are applied before others get their turn. */
-const ENTRIES_PER_TURN = 200
+/** Poll interval without change notifications. */
+const POLL_MS = 100
+/** Poll interval while notifications arrive: catches lost ones and re-reads the lease. */
+const NOTIFIED_POLL_MS = 500
+/**
+ * Minimum time between two polls that notifications cause: a busy leader sends a thousand a second.
+ */
+const DEBOUNCE_MS = 20
+/** Entries applied before yielding to the event loop. */
+const ENTRIES_PER_TICK = 200
 
-/** An engine that shows what another server writes. */
-export interface FollowedEngine {
-  /** Looks how far the log has come, and at its entry where `applied` is; `read` reaches there. */
-  follow(applied: EntryId): Promise<FollowedLog>
-  /** Entries that follow the one after which they are asked for. */
+/** A storage engine whose log another server writes. */
+export interface FollowableEngine {
+  /**
+   * Returns the end of the log, and its entry at the index of `applied`. `read` reads up to there.
+   */
+  refresh(applied: EntryId): Promise<FollowedLog>
+  /** Reads the entries after the entry `after`. */
   read(fromIndex: number, after: EntryId): AsyncIterable<FollowedEntry>
 }
 
 export interface FollowedLog extends EnginePosition, LogEnd {
-  /** Changes when a loss of commits is recorded or accepted. */
+  /** Version that changes when a loss of commits is recorded or accepted. */
   readonly losses: string
 }
 
-/** An entry, and which append wrote it. */
+/** An entry with the append that wrote it. */
 export interface FollowedEntry extends LogEntry, EntryId {}
 
 export interface FollowLoopOptions {
-  readonly engine: FollowedEngine
+  readonly engine: FollowableEngine
   readonly store: Store
-  /** The entries that the store has applied; it ends with the last of them. */
+  /** Ids of the entries that the store has applied, up to the last one. */
   readonly history: LogHistory
   readonly lease: LeaseStore
-  /** Wakes it when another writes. */
-  readonly bell?: LogBell
+  /** Wakes the loop when another server writes. */
+  readonly notifier?: ChangeNotifier
   readonly clock: Clock
   /** A clock that never jumps. */
   readonly monotonicMs: () => number
-  /** The state is as of this moment of that clock, or newer; now, when it is not said. */
-  readonly seenMs?: number
-  /** The log could not be read or applied. */
-  readonly failed: (thrown: unknown) => void
-  /** It could, to its end. */
-  readonly followed?: (log: FollowedLog) => void
+  /** Time by that clock as of which the state is current; by default now. */
+  readonly currentAsOfMs?: number
+  /** Called when the log could not be read or applied. */
+  readonly onError: (thrown: unknown) => void
+  /** Called when the log was applied to its end. */
+  readonly onCaughtUp?: (log: FollowedLog) => void
   /**
-   * Called after each look and during long ones, with `host:port` of whoever leads; empty when
-   * nobody does.
+   * Called after each poll and during long ones, with the leader's `host:port`; empty without a
+   * leader.
    */
-  readonly looked: (leader: string) => void
+  readonly onLeader: (leader: string) => void
 }
 
 /** Keeps a follower's state at the end of the leader's log. */
-export class FollowLoop {
+export class FollowerLoop {
   readonly #options: FollowLoopOptions
   #running: Promise<void> = Promise.resolve()
   #cancel: () => void = () => undefined
-  #cancelTelling: () => void = () => undefined
+  #cancelLeaderReport: () => void = () => undefined
   #isStopped = false
-  #listening: Listening | undefined
-  #isLooking = false
-  /** What rang since the last look began. */
-  #rung: Rung | undefined
-  #askedMs = 0
-  #endedMs = 0
-  #seenMs: number
-  #leader: LeaseFound = { term: 0, holder: '', address: '', leftMs: 0 }
-  /** When the lease was asked for that `#leader` is from. */
-  #leaderMs = 0
+  #subscription: NotifierSubscription | undefined
+  #isPolling = false
+  /** Changes notified since the start of the last poll. */
+  #pendingChange: StorageChange | undefined
+  #polledLeaseMs = 0
+  #pollEndedMs = 0
+  #currentAsOfMs: number
+  #leader: LeaseStatus = { term: 0, holder: '', address: '', remainingMs: 0 }
+  /** Time of the lease request that returned `#leader`. */
+  #leaderReadMs = 0
 
   constructor(options: FollowLoopOptions) {
     this.#options = options
-    this.#seenMs = options.seenMs ?? options.monotonicMs()
+    this.#currentAsOfMs = options.currentAsOfMs ?? options.monotonicMs()
   }
 
-  /** Who led when the lease was looked at last. */
-  get leader(): LeaseFound {
-    const agedMs = this.#options.monotonicMs() - this.#leaderMs
-    return agedMs < this.#leader.leftMs ? this.#leader : { ...this.#leader, address: '', leftMs: 0 }
+  /** The leader as of the last lease request. */
+  get leader(): LeaseStatus {
+    const ageMs = this.#options.monotonicMs() - this.#leaderReadMs
+    return ageMs < this.#leader.remainingMs
+      ? this.#leader
+      : { ...this.#leader, address: '', remainingMs: 0 }
   }
 
-  /** Since the log was last seen to its end, with somebody to write it. */
+  /** Milliseconds since the log was last read to its end while a leader held the lease. */
   get lastContactMs(): number {
-    return Math.max(0, Math.round(this.#options.monotonicMs() - this.#seenMs))
+    return Math.max(0, Math.round(this.#options.monotonicMs() - this.#currentAsOfMs))
   }
 
   start(): void {
-    this.#listening = this.#options.bell?.listen((rung) => this.#hear(rung))
-    this.#begin()
-    this.#tellLater()
+    this.#subscription = this.#options.notifier?.subscribe((change) => this.#onChange(change))
+    this.#startPoll()
+    this.#scheduleLeaderReport()
   }
 
   /**
-   * A look at the log may take long: the database is away, or slow, or the table is locked. A lease
-   * is over, or renewed, long before that.
+   * Reports the leader during a long poll: the database may be slow or away or the table locked,
+   * and the lease expires or is renewed long before that ends.
    */
-  #tellLater(): void {
-    this.#cancelTelling = this.#options.clock.after(RUNG_LOOK_MS, () => {
-      this.#tellLater()
-      if (!this.#isLooking) return
-      this.#options.looked(this.leader.address)
-      // What fails here fails the look at the log too.
-      this.#findLeader().then(
-        () => this.#options.looked(this.leader.address),
+  #scheduleLeaderReport(): void {
+    this.#cancelLeaderReport = this.#options.clock.after(NOTIFIED_POLL_MS, () => {
+      this.#scheduleLeaderReport()
+      if (!this.#isPolling) return
+      this.#options.onLeader(this.leader.address)
+      // A failure here fails the poll too.
+      this.#readLeader().then(
+        () => this.#options.onLeader(this.leader.address),
         () => undefined,
       )
     })
   }
 
-  async #findLeader(): Promise<LeaseFound> {
-    const askedMs = this.#options.monotonicMs()
-    const leader = await this.#options.lease.find()
-    // Another question may have been answered meanwhile.
-    if (askedMs >= this.#leaderMs) {
+  async #readLeader(): Promise<LeaseStatus> {
+    const requestedMs = this.#options.monotonicMs()
+    const leader = await this.#options.lease.read()
+    // A later request may have been answered first.
+    if (requestedMs >= this.#leaderReadMs) {
       this.#leader = leader
-      this.#leaderMs = askedMs
+      this.#leaderReadMs = requestedMs
     }
     return leader
   }
@@ -132,87 +138,89 @@ export class FollowLoop {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancel()
-    this.#cancelTelling()
-    this.#listening?.stop()
+    this.#cancelLeaderReport()
+    this.#subscription?.stop()
     await this.#running
   }
 
-  #hear(rung: Rung): void {
-    if (this.#rung !== 'lease') this.#rung = rung
-    if (!this.#isLooking) this.#arm()
+  #onChange(change: StorageChange): void {
+    if (this.#pendingChange !== 'lease') this.#pendingChange = change
+    if (!this.#isPolling) this.#schedulePoll()
   }
 
-  #arm(): void {
+  #schedulePoll(): void {
     if (this.#isStopped) return
     this.#cancel()
-    this.#cancel = this.#options.clock.after(this.#delayMs(), () => this.#begin())
+    this.#cancel = this.#options.clock.after(this.#delayMs(), () => this.#startPoll())
   }
 
   #delayMs(): number {
-    if (this.#rung === undefined) return this.#listening?.canHear === true ? RUNG_LOOK_MS : LOOK_MS
-    return Math.max(0, this.#endedMs + GAP_MS - this.#options.monotonicMs())
+    if (this.#pendingChange === undefined)
+      return this.#subscription?.isConnected === true ? NOTIFIED_POLL_MS : POLL_MS
+    return Math.max(0, this.#pollEndedMs + DEBOUNCE_MS - this.#options.monotonicMs())
   }
 
-  /** However much is appended, the lease is looked at as often as when nothing is. */
-  #begin(): void {
+  /** Re-reads the lease at the same interval however many appends are notified. */
+  #startPoll(): void {
     const { monotonicMs } = this.#options
-    const isLogOnly = this.#rung === 'log' && monotonicMs() - this.#askedMs < RUNG_LOOK_MS
-    this.#rung = undefined
-    this.#isLooking = true
-    this.#running = (isLogOnly ? this.#lookAtLog() : this.#look()).finally(() => {
-      this.#isLooking = false
-      this.#endedMs = monotonicMs()
-      this.#arm()
+    const isLogOnly =
+      this.#pendingChange === 'log' && monotonicMs() - this.#polledLeaseMs < NOTIFIED_POLL_MS
+    this.#pendingChange = undefined
+    this.#isPolling = true
+    this.#running = (isLogOnly ? this.#pollLog() : this.#poll()).finally(() => {
+      this.#isPolling = false
+      this.#pollEndedMs = monotonicMs()
+      this.#schedulePoll()
     })
   }
 
-  async #lookAtLog(): Promise<void> {
-    const { followed, failed } = this.#options
-    await this.catchUp().then(followed, failed)
+  async #pollLog(): Promise<void> {
+    const { onCaughtUp, onError } = this.#options
+    await this.catchUp().then(onCaughtUp, onError)
   }
 
-  async #look(): Promise<void> {
-    const { monotonicMs, failed, followed } = this.#options
-    const askedMs = monotonicMs()
-    this.#askedMs = askedMs
+  async #poll(): Promise<void> {
+    const { monotonicMs, onError, onCaughtUp } = this.#options
+    const startedMs = monotonicMs()
+    this.#polledLeaseMs = startedMs
     try {
-      const leader = await this.#findLeader()
+      const leader = await this.#readLeader()
       const log = await this.catchUp()
-      if (leader.leftMs > 0) this.#seenMs = askedMs
-      followed?.(log)
+      if (leader.remainingMs > 0) this.#currentAsOfMs = startedMs
+      onCaughtUp?.(log)
     } catch (thrown) {
-      failed(thrown)
+      onError(thrown)
     }
-    this.#options.looked(this.leader.address)
+    this.#options.onLeader(this.leader.address)
   }
 
   /**
-   * Applies the log to its end as of now. Rejects with `log-diverged` when it is not the log that
-   * the state comes from.
+   * Applies the log to its end as of now. Rejects with `log-diverged` if the state does not come
+   * from this log.
    */
   async catchUp(): Promise<FollowedLog> {
     const { engine, store, history } = this.#options
     const applied = history.last
     assert(applied.index === store.index, 'a follower remembers what it has applied')
-    const log = await engine.follow(applied)
+    const log = await engine.refresh(applied)
     const { lastIndex, firstIndex } = log
-    this.#assertSame(applied, log)
+    this.#assertSameLog(applied, log)
     if (lastIndex === store.index) return log
     let entries: FollowedEntry[] = []
     for await (const entry of engine.read(store.index + 1, applied)) {
       if (entry.index > lastIndex) break
       entries.push(entry)
-      if (entries.length < ENTRIES_PER_TURN) continue
+      if (entries.length < ENTRIES_PER_TICK) continue
       this.#apply(entries)
       entries = []
       await othersTurn()
     }
     if (entries.length > 0) this.#apply(entries)
-    store.log.trimmed(firstIndex)
+    store.log.noteTrimmed(firstIndex)
     return log
   }
 
-  #assertSame(applied: EntryId, log: LogEnd): void {
+  #assertSameLog(applied: EntryId, log: LogEnd): void {
     const comparison = compareWithLog(applied, log)
     if (comparison === 'diverged')
       throw new Fault(
@@ -220,13 +228,13 @@ export class FollowLoop {
         `the database does not hold log entry ${applied.index} as this server has applied it: it ` +
           'has lost commits, or was restored to an earlier time',
       )
-    // Cut off for so long that the leader has trimmed the entries that come next.
+    // The follower was cut off until the leader trimmed the next entries.
     if (comparison === 'behind')
       throw new Fault('follower-behind', 'the log begins after what this server has seen of it')
   }
 
   #apply(entries: readonly FollowedEntry[]): void {
-    this.#options.store.follow(entries)
+    this.#options.store.applyReplicated(entries)
     for (const { index, term, nonce } of entries) this.#options.history.add({ index, term, nonce })
   }
 }

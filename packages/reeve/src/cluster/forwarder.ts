@@ -12,86 +12,97 @@ import { pipeline, type Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import type { ForwardCallbacks } from '../http/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { HOP_HEADER, signHop } from './hop.ts'
+import { FORWARDED_HEADER, signForward } from './hop.ts'
 import {
-  endToEnd,
-  headText,
-  limitConnect,
-  onConnect,
-  onGone,
-  passBody,
+  endToEndHeaders,
+  formatResponseHead,
+  setConnectTimeout,
+  onConnected,
+  onClientDisconnect,
+  pipeRequestBody,
   rejectUpgrade,
 } from './wire.ts'
 
 const CONNECTIONS_MAX = 1_024
-/** Connections that wait for the next request. */
-const IDLE_MAX = 64
+/** Idle connections that are kept for later requests. */
+const IDLE_CONNECTIONS_MAX = 64
 
-export interface ForwarderOptions {
-  /** What servers of one cluster know each other by. */
+export interface LeaderProxyOptions {
+  /** Shared secret of the servers of the cluster. */
   readonly key: Buffer
   readonly nowMs: () => number
-  /** How the leader is reached where servers speak HTTPS; asked for each request. */
+  /**
+   * TLS options for connections to other servers, read for each request; undefined for plain HTTP.
+   */
   readonly dialOptions?: () => ConnectionOptions
 }
 
-/** Passes requests on to the leader as they are: bodies, streams and upgrades included. */
-export class Forwarder {
-  readonly #options: ForwarderOptions
+/** Forwards requests to the leader unchanged, including bodies, streams and upgrades. */
+export class LeaderProxy {
+  readonly #options: LeaderProxyOptions
   readonly #agent: Agent
-  /** Requests in progress with the address of the leader; undefined if one names its server. */
-  readonly #underWay = new Map<{ destroy(error?: Error): unknown }, string | undefined>()
+  /** Requests in progress with the leader's address; undefined if the request names its server. */
+  readonly #inFlight = new Map<{ destroy(error?: Error): unknown }, string | undefined>()
 
-  constructor(options: ForwarderOptions) {
+  constructor(options: LeaderProxyOptions) {
     this.#options = options
-    const pooled = { keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: IDLE_MAX }
+    const pooled = {
+      keepAlive: true,
+      maxSockets: CONNECTIONS_MAX,
+      maxFreeSockets: IDLE_CONNECTIONS_MAX,
+    }
     this.#agent = options.dialOptions === undefined ? new Agent(pooled) : new SecureAgent(pooled)
   }
 
-  forward(request: IncomingMessage, response: ServerResponse, to: Target): void {
-    const { address, isNamed } = to
+  forward(request: IncomingMessage, response: ServerResponse, target: ForwardDestination): void {
+    const { address, isNamed } = target
     const { method = 'GET', url = '/' } = request
-    let isAnswered = false
-    let hasLeft = false
+    let hasResponse = false
+    let wasSent = false
     const hasBody = ['content-length', 'transfer-encoding'].some((name) => name in request.headers)
-    const asked = this.#ask({
-      ...placeOf(address),
+    const upstreamRequest = this.#request({
+      ...hostAndPort(address),
       path: url,
       method,
       headers: this.#headers(request, address),
       agent: this.#agent,
     })
-    this.#note(asked, isNamed ? undefined : address)
-    onConnect(asked, () => (hasLeft = true))
-    asked.on('response', (answer) => {
-      isAnswered = true
-      to.onResponse()
+    this.#track(upstreamRequest, isNamed ? undefined : address)
+    onConnected(upstreamRequest, () => (wasSent = true))
+    upstreamRequest.on('response', (upstreamResponse) => {
+      hasResponse = true
+      target.onResponse()
       response.writeHead(
-        answer.statusCode ?? 502,
-        answer.statusMessage,
-        endToEnd(answer.rawHeaders),
+        upstreamResponse.statusCode ?? 502,
+        upstreamResponse.statusMessage,
+        endToEndHeaders(upstreamResponse.rawHeaders),
       )
-      // A stream may have nothing to say for long; what has a length goes with its head.
-      if (answer.headers['content-length'] === undefined) response.flushHeaders()
-      // Whichever side goes first ends the other.
-      pipeline(answer, response, () => undefined)
+      // A stream may be silent at first, so send its head now; a body of known length follows at
+      // once.
+      if (upstreamResponse.headers['content-length'] === undefined) response.flushHeaders()
+      // The end of either side ends the other.
+      pipeline(upstreamResponse, response, () => undefined)
     })
-    asked.on('error', (thrown) => {
-      // It has said all: that it hung up on the rest of the question is nothing to the caller.
+    upstreamRequest.on('error', (thrown) => {
+      // The response is complete: a reset of the unread request body is not an error.
       if (response.writableEnded) return
-      // After the head of an answer there is no way to say it but to end.
-      if (isAnswered) response.destroy()
-      else to.onFailure(unreached(to, thrown, { method, hasLeft }))
+      // The response has begun, so the only way to report a failure is to end it.
+      if (hasResponse) response.destroy()
+      else target.onFailure(unreachableMessage(target, thrown, { method, wasSent }))
     })
-    onGone(response, () => asked.destroy())
-    if (hasBody) passBody(request, asked)
-    else asked.end()
+    onClientDisconnect(response, () => upstreamRequest.destroy())
+    if (hasBody) pipeRequestBody(request, upstreamRequest)
+    else upstreamRequest.end()
   }
 
-  forwardUpgrade(request: IncomingMessage, client: Duplex, { head, address }: Upgrade): void {
+  forwardUpgrade(
+    request: IncomingMessage,
+    client: Duplex,
+    { head, address }: UpgradeDestination,
+  ): void {
     const { method = 'GET', url = '/', headers } = request
-    const asked = this.#ask({
-      ...placeOf(address),
+    const upstreamRequest = this.#request({
+      ...hostAndPort(address),
       path: url,
       method,
       headers: {
@@ -99,57 +110,59 @@ export class Forwarder {
         connection: 'upgrade',
         upgrade: headers.upgrade ?? 'websocket',
       },
-      // A connection that is upgraded cannot be used again.
+      // An upgraded connection cannot be reused.
       agent: false,
     })
-    this.#note(asked, address)
-    client.on('error', () => asked.destroy())
-    asked.on('upgrade', (answer, leader, leaderHead) => {
-      client.write(headText(answer))
-      this.#join(client, leader)
-      this.#underWay.set(leader, address)
-      leader.on('close', () => this.#underWay.delete(leader))
+    this.#track(upstreamRequest, address)
+    client.on('error', () => upstreamRequest.destroy())
+    upstreamRequest.on('upgrade', (upstreamResponse, leader, leaderHead) => {
+      client.write(formatResponseHead(upstreamResponse))
+      this.#tunnel(client, leader)
+      this.#inFlight.set(leader, address)
+      leader.on('close', () => this.#inFlight.delete(leader))
       if (leaderHead.length > 0) client.write(leaderHead)
       if (head.length > 0) leader.write(head)
     })
-    asked.on('response', (answer) => {
-      client.write(headText(answer))
-      pipeline(answer, client, () => undefined)
+    upstreamRequest.on('response', (upstreamResponse) => {
+      client.write(formatResponseHead(upstreamResponse))
+      pipeline(upstreamResponse, client, () => undefined)
     })
-    asked.on('error', (thrown) =>
-      rejectUpgrade(client, unreached({ address }, thrown, { method, hasLeft: true })),
+    upstreamRequest.on('error', (thrown) =>
+      rejectUpgrade(client, unreachableMessage({ address }, thrown, { method, wasSent: true })),
     )
-    asked.end()
+    upstreamRequest.end()
   }
 
   /**
-   * Ends the requests that were forwarded to another server than the new leader: a suspended
-   * process keeps its connections open and responds to nothing.
+   * Ends the requests that were forwarded to a server other than the new leader: a suspended
+   * process keeps its connections open and does not respond.
    */
   leaderChanged(address: string): void {
-    for (const [asked, to] of this.#underWay)
-      if (to !== undefined && to !== address) asked.destroy(new Error('it does not lead any more'))
+    for (const [upstreamRequest, to] of this.#inFlight)
+      if (to !== undefined && to !== address)
+        upstreamRequest.destroy(new Error('it does not lead any more'))
   }
 
   close(): void {
-    for (const asked of this.#underWay.keys()) asked.destroy(new Error('this server stops'))
+    for (const upstreamRequest of this.#inFlight.keys())
+      upstreamRequest.destroy(new Error('this server stops'))
     this.#agent.destroy()
   }
 
-  #ask(options: RequestOptions): ClientRequest {
+  #request(options: RequestOptions): ClientRequest {
     const { dialOptions } = this.#options
     if (dialOptions === undefined) return ask(options)
-    // The host header is the caller's; the name that is checked is not.
+    // The host header is the client's, so it must not become the TLS server name.
     return askSecurely({ ...options, ...dialOptions(), servername: '' })
   }
 
-  #note(asked: ClientRequest, address: string | undefined): void {
-    this.#underWay.set(asked, address)
-    asked.on('close', () => this.#underWay.delete(asked))
-    limitConnect(asked)
+  #track(upstreamRequest: ClientRequest, address: string | undefined): void {
+    this.#inFlight.set(upstreamRequest, address)
+    upstreamRequest.on('close', () => this.#inFlight.delete(upstreamRequest))
+    setConnectTimeout(upstreamRequest)
   }
 
-  #join(client: Duplex, leader: Socket): void {
+  #tunnel(client: Duplex, leader: Socket): void {
     leader.setTimeout(0)
     leader.setNoDelay(true)
     for (const socket of [client, leader]) socket.on('error', () => undefined)
@@ -161,41 +174,41 @@ export class Forwarder {
   #headers(request: IncomingMessage, address: string) {
     const { method = 'GET', url = '/', rawHeaders, socket } = request
     const { key, nowMs } = this.#options
-    const headers: Record<string, string | string[]> = { ...endToEnd(rawHeaders) }
-    // As the caller wrote it: links and the check of a page's origin are about the server it asked.
+    const headers: Record<string, string | string[]> = { ...endToEndHeaders(rawHeaders) }
+    // The client's own host header: links and the cross-origin check depend on it.
     headers['host'] ??= address
-    const passed = { caller: socket.remoteAddress ?? '', target: address, nowMs: nowMs() }
-    headers[HOP_HEADER] = signHop(key, { method, url, headers: request.headers }, passed)
+    const claims = { caller: socket.remoteAddress ?? '', target: address, nowMs: nowMs() }
+    headers[FORWARDED_HEADER] = signForward(key, { method, url, headers: request.headers }, claims)
     return headers
   }
 }
 
-interface Target extends ForwardCallbacks {
+interface ForwardDestination extends ForwardCallbacks {
   readonly address: string
-  /** Whether the request names this server: a change of the leader does not affect it. */
+  /** Whether the request names this server, so that a change of leader does not affect it. */
   readonly isNamed: boolean
 }
 
-interface Upgrade {
-  /** What came behind the request already. */
+interface UpgradeDestination {
+  /** Bytes that were received after the request head. */
   readonly head: Buffer
   readonly address: string
 }
 
-/** Never from the request: whatever it asks for, it is asked of the leader. */
-function placeOf(address: string): { readonly host: string; readonly port: number } {
+/** Parses the address of the leader. The request does not influence the destination. */
+function hostAndPort(address: string): { readonly host: string; readonly port: number } {
   const colon = address.lastIndexOf(':')
   const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
   return { host, port: Number(address.slice(colon + 1)) }
 }
 
-function unreached(
-  { address, isNamed = false }: Partial<Target> & Pick<Target, 'address'>,
+function unreachableMessage(
+  { address, isNamed = false }: Partial<ForwardDestination> & Pick<ForwardDestination, 'address'>,
   thrown: unknown,
-  { method, hasLeft }: { readonly method: string; readonly hasLeft: boolean },
+  { method, wasSent }: { readonly method: string; readonly wasSent: boolean },
 ): string {
   const isRead = method === 'GET' || method === 'HEAD'
-  const outcome = hasLeft
+  const outcome = wasSent
     ? ' What was asked for may or may not have happened.'
     : ' Nothing was done.'
   const server = isNamed ? 'server' : 'leader'

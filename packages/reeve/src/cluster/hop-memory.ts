@@ -1,35 +1,37 @@
-/** A generation lasts longer than a hop is valid, so two of them hold every valid one. */
+/** Longer than a forward header is valid, so two generations hold every valid nonce. */
 const GENERATION_MS = 120_000
-/** Nonces of one generation; beyond them a new one begins early rather than to grow. */
+/** Nonces per generation; when it is full, the next generation begins early. */
 const NONCES_MAX = 200_000
 
 /**
- * Remembers which hops were used, and on which connection: a hop that was overheard says nothing
- * when it is sent again. A request that waited is read once more from its own connection.
+ * Remembers used nonces and their connections, so that a captured forward header cannot be
+ * replayed. The same connection may use its nonce again: a request that waited is processed twice.
  */
-export class HopMemory {
-  #young = new Map<string, number>()
-  #old = new Map<string, number>()
-  readonly #numbers = new WeakMap<object, number>()
-  #lastNumber = 0
-  #bornMs = 0
+export class NonceCache {
+  #current = new Map<string, number>()
+  #previous = new Map<string, number>()
+  readonly #connectionIds = new WeakMap<object, number>()
+  #lastConnectionId = 0
+  #currentSinceMs = 0
 
-  /** Whether this connection may use the nonce: nobody did before, or this very connection. */
-  take(nonce: string, connection: object, nowMs: number): boolean {
-    if (nowMs - this.#bornMs > GENERATION_MS || this.#young.size >= NONCES_MAX) {
-      this.#old = this.#young
-      this.#young = new Map()
-      this.#bornMs = nowMs
+  /**
+   * Reports whether the connection may use the nonce: it is new, or the same connection used it.
+   */
+  useOnce(nonce: string, connection: object, nowMs: number): boolean {
+    if (nowMs - this.#currentSinceMs > GENERATION_MS || this.#current.size >= NONCES_MAX) {
+      this.#previous = this.#current
+      this.#current = new Map()
+      this.#currentSinceMs = nowMs
     }
-    const user = this.#young.get(nonce) ?? this.#old.get(nonce)
-    if (user !== undefined) return user === this.#numbers.get(connection)
-    this.#young.set(nonce, this.#numberOf(connection))
+    const usedBy = this.#current.get(nonce) ?? this.#previous.get(nonce)
+    if (usedBy !== undefined) return usedBy === this.#connectionIds.get(connection)
+    this.#current.set(nonce, this.#connectionIdOf(connection))
     return true
   }
 
-  #numberOf(connection: object): number {
-    const known = this.#numbers.get(connection) ?? ++this.#lastNumber
-    this.#numbers.set(connection, known)
-    return known
+  #connectionIdOf(connection: object): number {
+    const id = this.#connectionIds.get(connection) ?? ++this.#lastConnectionId
+    this.#connectionIds.set(connection, id)
+    return id
   }
 }

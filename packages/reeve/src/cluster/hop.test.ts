@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HopMemory } from './hop-memory.ts'
-import { readHop, signHop } from './hop.ts'
+import { NonceCache } from './hop-memory.ts'
+import { verifyForward, signForward } from './hop.ts'
 
 const key = Buffer.alloc(32, 1)
 const headers = { 'x-service-token': 'a secret' }
 const request = { method: 'GET', url: '/v1/jobs?prefix=a', headers }
 const passed = { caller: '10.0.0.7', target: 'leader:4646', nowMs: 1_000_000 }
-const value = signHop(key, request, passed)
+const value = signForward(key, request, passed)
 const nowMs = 1_000_500
 
 const refused = [
@@ -30,35 +30,35 @@ const refused = [
   { name: 'more parts', value: `${value}.x` },
 ]
 
-test('a hop is known to the servers with the same key, and tells who asked', () => {
-  const hop = readHop(key, request, { value, nowMs })
-  assert.equal(hop?.caller, '10.0.0.7')
+test('forward header: servers with the same key accept it and read the client address', () => {
+  const hop = verifyForward(key, request, { value, nowMs })
+  assert.equal(hop?.clientAddress, '10.0.0.7')
   assert.equal(hop.target, 'leader:4646')
-  assert.notEqual(signHop(key, request, passed), value, 'no two are alike')
+  assert.notEqual(signForward(key, request, passed), value, 'no two are alike')
 })
 
 for (const c of refused)
-  test(`a hop with ${c.name} is none`, () => {
+  test(`forward header: one with ${c.name} is rejected`, () => {
     const given = { value: 'value' in c ? c.value : value, nowMs: c.nowMs ?? nowMs }
-    assert.equal(readHop(c.key ?? key, c.request ?? request, given), undefined)
+    assert.equal(verifyForward(c.key ?? key, c.request ?? request, given), undefined)
   })
 
 function withPart(at: number, text: string): string {
   return value.split('.').with(at, text).join('.')
 }
 
-test('a nonce is for the connection that used it first', () => {
-  const memory = new HopMemory()
+test('nonces: a nonce belongs to the connection that used it first', () => {
+  const memory = new NonceCache()
   const [first, second] = [{}, {}]
-  assert.ok(memory.take('n', first, 0))
-  assert.ok(!memory.take('n', second, 10))
-  assert.ok(memory.take('n', first, 20), 'a request that waited is read once more')
-  assert.ok(memory.take('m', second, 30))
+  assert.ok(memory.useOnce('n', first, 0))
+  assert.ok(!memory.useOnce('n', second, 10))
+  assert.ok(memory.useOnce('n', first, 20), 'a request that waited is read once more')
+  assert.ok(memory.useOnce('m', second, 30))
 })
 
-test('a nonce is remembered for as long as a hop is valid', () => {
-  const memory = new HopMemory()
-  assert.ok(memory.take('n', {}, 0))
+test('nonces: a nonce is kept for as long as a forward header is valid', () => {
+  const memory = new NonceCache()
+  assert.ok(memory.useOnce('n', {}, 0))
   for (let nowMsLater = 1_000; nowMsLater <= 120_000; nowMsLater += 1_000)
-    assert.ok(!memory.take('n', {}, nowMsLater), `${nowMsLater}`)
+    assert.ok(!memory.useOnce('n', {}, nowMsLater), `${nowMsLater}`)
 })

@@ -4,9 +4,9 @@ import type { LeaderRoute, ReadConsistency } from '../http/index.ts'
 import { routeByLeadership } from './leader-route.ts'
 
 const views = {
-  leader: { isLeading: true, leader: '10.0.0.1:4646' },
-  follower: { isLeading: false, leader: '10.0.0.1:4646' },
-  leaderless: { isLeading: false, leader: '' },
+  leader: { isLeading: true, leaderAddress: '10.0.0.1:4646' },
+  follower: { isLeading: false, leaderAddress: '10.0.0.1:4646' },
+  leaderless: { isLeading: false, leaderAddress: '' },
 }
 
 const READ: ReadConsistency = {
@@ -70,9 +70,9 @@ test('leader routing: a forwarded request is not forwarded again', () => {
 test('leader routing: a request that names another server goes there, from every server', () => {
   const named = { ...READ, answeredBy: 'self', server: 'b' } as const
   for (const view of Object.values(views)) {
-    const facts = { isForwarded: false, isElsewhere: true }
+    const facts = { isForwarded: false, namesOtherServer: true }
     assert.equal(routeByLeadership(named, facts, view), 'forward')
     assert.equal(routeByLeadership(named, { ...facts, isForwarded: true }, view), 'local')
-    assert.equal(routeByLeadership(named, { ...facts, isElsewhere: false }, view), 'local')
+    assert.equal(routeByLeadership(named, { ...facts, namesOtherServer: false }, view), 'local')
   }
 })

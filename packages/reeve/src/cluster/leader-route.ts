@@ -1,27 +1,27 @@
 import type { LeaderRoute, ReadConsistency } from '../http/index.ts'
 
-/** What a server knows about leadership when a request arrives. */
-export interface LeaderView {
+/** Leadership as this server knows it when a request arrives. */
+export interface LeadershipView {
   readonly isLeading: boolean
-  /** `host:port` of the leader, which may be this server; empty when there is none. */
-  readonly leader: string
+  /** `host:port` of the leader, possibly this server; empty without a leader. */
+  readonly leaderAddress: string
 }
 
-interface RouteFacts {
+interface ForwardState {
   readonly isForwarded: boolean
-  /** The request names another server that can be reached. */
-  readonly isElsewhere?: boolean
+  /** The request names another server that is reachable. */
+  readonly namesOtherServer?: boolean
 }
 
 /** Chooses the server that answers. A forwarded request is not forwarded again. */
 export function routeByLeadership(
   { answeredBy, isRead, isStale, isConsistent }: ReadConsistency,
-  { isForwarded, isElsewhere = false }: RouteFacts,
-  { isLeading, leader }: LeaderView,
+  { isForwarded, namesOtherServer = false }: ForwardState,
+  { isLeading, leaderAddress }: LeadershipView,
 ): LeaderRoute {
-  if (answeredBy === 'self') return isElsewhere && !isForwarded ? 'forward' : 'local'
+  if (answeredBy === 'self') return namesOtherServer && !isForwarded ? 'forward' : 'local'
   const mayBeStale = answeredBy === 'any' && isStale
   if (isLeading) return isRead && isConsistent && !mayBeStale ? 'linearizable' : 'local'
   if (mayBeStale) return 'local'
-  return leader === '' || isForwarded ? 'no-leader' : 'forward'
+  return leaderAddress === '' || isForwarded ? 'no-leader' : 'forward'
 }

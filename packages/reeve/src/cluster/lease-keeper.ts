@@ -1,11 +1,11 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import {
   FOLLOWER,
-  hearOfLease,
+  nextLeadership,
   isLeading,
-  LEASE,
-  type LeaseNews,
-  type LeaseSettings,
+  DEFAULT_LEASE_TIMING,
+  type LeaseEvent,
+  type LeaseTiming,
   type Leadership,
 } from './lease.ts'
 import type { LeaseClaim, LeaseHeld, LeaseStore } from './lease-store.ts'
@@ -13,94 +13,94 @@ import type { EntryId } from './log-history.ts'
 
 export interface LeaseKeeperOptions {
   readonly store: LeaseStore
-  /** This process. */
+  /** Id of this process. */
   readonly holder: string
-  /** Where others reach this server; asked when the lease is taken. */
+  /** Advertised address of this server, read when the lease is acquired. */
   readonly address: () => string
-  /** The last entry that this server has applied. */
+  /** Id of the last entry that this server has applied. */
   readonly applied?: () => EntryId
   readonly clock: Clock
   /** A clock that never jumps. */
   readonly monotonicMs: () => number
-  readonly settings?: LeaseSettings
-  /** Called at every change, also when the time ran out without a word from the storage. */
-  readonly changed: (leadership: Leadership) => void
-  /** The storage did not answer. */
-  readonly failed: (thrown: unknown) => void
-  /** It did, whatever it said. */
-  readonly answered?: () => void
+  readonly settings?: LeaseTiming
+  /** Called at every change, including an expiry without a response of the storage. */
+  readonly onChange: (leadership: Leadership) => void
+  /** Called when the storage did not respond. */
+  readonly onError: (thrown: unknown) => void
+  /** Called when the storage responded, whatever the result. */
+  readonly onResponse?: () => void
 }
 
 /**
- * Looks after the lease: takes it when it is free, renews it well inside, and stops leading when it
- * ran out, whether the storage says so, says nothing, or this process slept.
+ * Acquires the lease when it is free, renews it well before it expires, and stops leading when it
+ * has expired: because the storage says so, does not respond, or this process was suspended.
  */
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions
-  readonly #settings: LeaseSettings
+  readonly #settings: LeaseTiming
   #leadership: Leadership = FOLLOWER
   #running: Promise<void> | undefined
   #cancel: () => void = () => undefined
   #cancelExpiry: () => void = () => undefined
   #stopped = false
-  #confirming: Promise<boolean> = Promise.resolve(true)
-  #nextConfirm: Promise<boolean> | undefined
+  #currentCheck: Promise<boolean> = Promise.resolve(true)
+  #nextCheck: Promise<boolean> | undefined
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options
-    this.#settings = options.settings ?? LEASE
+    this.#settings = options.settings ?? DEFAULT_LEASE_TIMING
   }
 
   get leadership(): Leadership {
     return this.#leadership
   }
 
-  /** Whether this server may answer as the leader at this very moment. */
+  /** Reports whether this server may act as the leader at this moment. */
   isLeading(): boolean {
     return isLeading(this.#leadership, this.#options.monotonicMs())
   }
 
-  /** Asks for the lease after this time, then again and again. */
+  /** Requests the lease after this time, then periodically. */
   start(afterMs = 0): void {
     this.#schedule(afterMs)
   }
 
   /**
-   * Asks the storage whether the lease is still ours, for a read that must be. Whoever comes while
-   * a question is under way shares the next one: it is asked after all of them came, and however
-   * many they are, they cannot keep the lease from being renewed.
+   * Checks with the storage that this server still holds the lease, for linearizable reads. Callers
+   * during a check share the next one, which starts after all of them arrived; so any number of
+   * callers cannot delay renewals.
    */
-  async confirm(): Promise<boolean> {
+  async confirmLease(): Promise<boolean> {
     if (!this.isLeading()) return false
-    this.#nextConfirm ??= this.#confirming.then(() => {
-      this.#nextConfirm = undefined
-      this.#confirming = this.#confirmNow()
-      return this.#confirming
+    this.#nextCheck ??= this.#currentCheck.then(() => {
+      this.#nextCheck = undefined
+      this.#currentCheck = this.#checkNow()
+      return this.#currentCheck
     })
-    return await this.#nextConfirm
+    return await this.#nextCheck
   }
 
-  async #confirmNow(): Promise<boolean> {
+  async #checkNow(): Promise<boolean> {
     const wasRenewed = await this.#renew()
     return wasRenewed && this.isLeading()
   }
 
-  /** Gives the lease back. Whoever calls it has stopped writing. */
+  /** Releases the lease. The caller has stopped writing. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancel()
     this.#cancelExpiry()
     await this.#running
     if (this.#leadership.role !== 'leader') return
-    const held = this.#leadership
+    const leadership = this.#leadership
     this.#leadership = FOLLOWER
-    await this.#options.store.release(held).catch(this.#options.failed)
+    await this.#options.store.release(leadership).catch(this.#options.onError)
   }
 
   #schedule(delayMs: number): void {
     if (this.#stopped) return
     this.#cancel = this.#options.clock.after(delayMs, () => {
-      this.#running = this.#turn().finally(() => {
+      this.#running = this.#tick().finally(() => {
         const { renewMs, pollMs } = this.#settings
         if (this.#leadership.role === 'deposed') return
         this.#schedule(this.#leadership.role === 'leader' ? renewMs : pollMs)
@@ -108,47 +108,48 @@ export class LeaseKeeper {
     })
   }
 
-  async #turn(): Promise<void> {
+  async #tick(): Promise<void> {
     if (this.#leadership.role === 'leader') await this.#renew()
     else await this.#acquire()
   }
 
   async #acquire(): Promise<void> {
     const sentMs = this.#options.monotonicMs()
-    const taken = await this.#ask(() => this.#options.store.acquire(this.#claim()))
-    if (taken === NO_ANSWER) return
-    this.#hear(
-      taken === undefined
+    const acquired = await this.#call(() => this.#options.store.acquire(this.#claim()))
+    if (acquired === NO_RESPONSE) return
+    this.#apply(
+      acquired === undefined
         ? { kind: 'held-by-another' }
-        : { kind: 'acquired', term: taken.term, sentMs },
+        : { kind: 'acquired', term: acquired.term, sentMs },
     )
-    // Too late to be used: give it back rather than keep everybody waiting.
-    if (taken !== undefined && this.#leadership.role === 'follower') await this.#giveBack(taken)
+    // The lease is too old to be used: release it so that others need not wait for its expiry.
+    if (acquired !== undefined && this.#leadership.role === 'follower')
+      await this.#release(acquired)
   }
 
-  async #giveBack(held: LeaseHeld): Promise<void> {
-    await this.#ask(() => this.#options.store.release(held))
+  async #release(lease: LeaseHeld): Promise<void> {
+    await this.#call(() => this.#options.store.release(lease))
   }
 
-  /** Whether the storage said that it is ours. */
+  /** Resolves with true if the storage has renewed the lease. */
   async #renew(): Promise<boolean> {
-    const held = this.#leadership
-    if (held.role !== 'leader') return false
+    const leadership = this.#leadership
+    if (leadership.role !== 'leader') return false
     const sentMs = this.#options.monotonicMs()
-    const isOurs = await this.#ask(() => this.#options.store.renew(held, this.#claim()))
-    if (isOurs === NO_ANSWER) this.#hear({ kind: 'no-answer' })
-    else this.#hear(isOurs ? { kind: 'renewed', sentMs } : { kind: 'lost' })
-    return isOurs === true
+    const wasRenewed = await this.#call(() => this.#options.store.renew(leadership, this.#claim()))
+    if (wasRenewed === NO_RESPONSE) this.#apply({ kind: 'no-answer' })
+    else this.#apply(wasRenewed ? { kind: 'renewed', sentMs } : { kind: 'lost' })
+    return wasRenewed === true
   }
 
-  async #ask<T>(question: () => Promise<T>): Promise<T | typeof NO_ANSWER> {
+  async #call<T>(request: () => Promise<T>): Promise<T | typeof NO_RESPONSE> {
     try {
-      const answer = await question()
-      this.#options.answered?.()
+      const answer = await request()
+      this.#options.onResponse?.()
       return answer
     } catch (thrown) {
-      this.#options.failed(thrown)
-      return NO_ANSWER
+      this.#options.onError(thrown)
+      return NO_RESPONSE
     }
   }
 
@@ -158,22 +159,22 @@ export class LeaseKeeper {
     return applied === undefined ? claim : { ...claim, applied: applied() }
   }
 
-  #hear(news: LeaseNews): void {
+  #apply(event: LeaseEvent): void {
     const before = this.#leadership
     const nowMs = this.#options.monotonicMs()
-    const after = hearOfLease(before, news, { ttlMs: this.#settings.ttlMs, nowMs })
+    const after = nextLeadership(before, event, { ttlMs: this.#settings.ttlMs, nowMs })
     this.#leadership = after
     this.#watchExpiry()
-    if (after.role !== before.role) this.#options.changed(after)
+    if (after.role !== before.role) this.#options.onChange(after)
   }
 
-  /** An answer that hangs must not keep a leader whose time is over in office. */
+  /** Steps down at the expiry even if a request to the storage never returns. */
   #watchExpiry(): void {
     this.#cancelExpiry()
     if (this.#leadership.role !== 'leader' || this.#stopped) return
-    const leftMs = Math.max(0, this.#leadership.untilMs - this.#options.monotonicMs())
-    this.#cancelExpiry = this.#options.clock.after(leftMs, () => this.#hear({ kind: 'no-answer' }))
+    const leftMs = Math.max(0, this.#leadership.validUntilMs - this.#options.monotonicMs())
+    this.#cancelExpiry = this.#options.clock.after(leftMs, () => this.#apply({ kind: 'no-answer' }))
   }
 }
 
-const NO_ANSWER = Symbol('no answer')
+const NO_RESPONSE = Symbol('no answer')

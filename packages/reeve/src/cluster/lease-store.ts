@@ -1,40 +1,45 @@
 import type { EntryId } from './log-history.ts'
 
 /**
- * Where leadership is kept: one lease, in the same storage as the log. A new holder gets a term
- * that was never given before, and from that moment the storage refuses what is written in an
- * earlier one. Expiry is judged by the storage's clock. One shared suite
- * (test/suites/lease-store.ts) holds every implementation to these comments. Faults are the
- * storage's.
+ * Stores leadership: one lease, in the same storage as the log. A new holder gets a new, higher
+ * term, and from then on the storage rejects writes of earlier terms. The storage's clock decides
+ * about expiry. One shared suite (test/suites/lease-store.ts) tests every implementation against
+ * these comments. Faults are those of the storage.
  */
 export interface LeaseStore {
   /**
-   * Takes the lease if nobody holds it, or the same holder does. Undefined when another holds it. A
-   * rejection leaves open whether it was taken; asking again settles it.
+   * Acquires the lease if it is free or the same holder has it. Undefined if another holder has it.
+   * After a rejection it is unknown whether it was acquired; calling again settles it.
    */
   acquire(claim: LeaseClaim): Promise<LeaseHeld | undefined>
 
   /**
-   * Makes it last `ttlMs` from now on. False when it has run out, is another's by now, or the log
-   * lacks the entry that the claim names: it never comes back. Whoever held it has stopped leading
-   * before that, so a renewal that was long on its way would only keep the others waiting.
+   * Extends the lease to `ttlMs` from now. Returns false if it has expired, belongs to another
+   * holder, or the log lacks the claim's entry; that is final. An expired lease is not renewed: its
+   * holder has already stopped leading, so a late renewal would only make the others wait.
    */
   renew(held: LeaseHeld, claim: LeaseClaim): Promise<boolean>
 
-  /** Gives it back, so that the next need not wait for the expiry. Does nothing when it is lost. */
+  /**
+   * Releases the lease, so that the next holder need not wait for the expiry. No effect if it is
+   * lost.
+   */
   release(held: LeaseHeld): Promise<void>
 
-  /** Who leads, as of the answer. */
-  find(): Promise<LeaseFound>
+  /** Returns the leader as of the response. */
+  read(): Promise<LeaseStatus>
 }
 
 export interface LeaseClaim {
-  /** One process: a server that starts again is another holder. */
+  /** Id of a process: a restarted server is another holder. */
   readonly holder: string
-  /** Where the others reach it over HTTP. */
+  /** Address at which other servers reach the holder over HTTP. */
   readonly address: string
   readonly ttlMs: number
-  /** The last entry that the holder has applied: it keeps the lease while the log holds it. */
+  /**
+   * The last entry that the holder has applied; it keeps the lease only while the log has this
+   * entry.
+   */
   readonly applied?: EntryId
 }
 
@@ -42,10 +47,10 @@ export interface LeaseHeld {
   readonly term: number
 }
 
-export interface LeaseFound extends LeaseHeld {
+export interface LeaseStatus extends LeaseHeld {
   readonly holder: string
-  /** Empty when the lease was given back. */
+  /** Empty if the lease was released. */
   readonly address: string
-  /** Until it expires; 0 when it has. */
-  readonly leftMs: number
+  /** Time until the expiry; 0 if it has expired. */
+  readonly remainingMs: number
 }

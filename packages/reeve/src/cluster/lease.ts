@@ -1,32 +1,32 @@
-/** How long a lease lasts and how often it is looked after. */
-export interface LeaseSettings {
+/** Duration and intervals of the lease. */
+export interface LeaseTiming {
   readonly ttlMs: number
-  /** A leader renews after this time: several tries fit into one lease. */
+  /** Renewal interval of the leader: several attempts fit into one lease. */
   readonly renewMs: number
-  /** Somebody who does not lead asks again after this time. */
+  /** Interval at which a follower tries to acquire the lease. */
   readonly pollMs: number
 }
 
-/** A killed leader is replaced within the lease and a poll: well under five seconds. */
-export const LEASE: LeaseSettings = { ttlMs: 3_000, renewMs: 750, pollMs: 250 }
+/** A killed leader is replaced within the lease and one poll: well under five seconds. */
+export const DEFAULT_LEASE_TIMING: LeaseTiming = { ttlMs: 3_000, renewMs: 750, pollMs: 250 }
 
-/** Two clocks count alike to within this part of a lease, and an answer takes its time. */
-const DRIFT = 0.1
+/** Fraction of the lease by which clocks may drift apart, network delay included. */
+const CLOCK_DRIFT_MARGIN = 0.1
 
-/** What this server may take itself for. Times are of a clock that never jumps. */
+/** Role of this server. Times are of a clock that never jumps. */
 export type Leadership =
   | { readonly role: 'follower' }
   | {
       readonly role: 'leader'
       readonly term: number
-      /** From this moment on it does not claim to lead, whatever the storage may still think. */
-      readonly untilMs: number
+      /** From this time on the server does not act as leader, whatever the storage says. */
+      readonly validUntilMs: number
     }
-  /** It led and does not any more. What it holds in memory may be ahead of the log. */
+  /** The server has lost the leadership. Its memory may be ahead of the log. */
   | { readonly role: 'deposed'; readonly term: number }
 
-/** What it learned. `sentMs` is when it asked: the storage counted from a later moment. */
-export type LeaseNews =
+/** A lease event. `sentMs` is the time of the request: the storage counts from a later moment. */
+export type LeaseEvent =
   | { readonly kind: 'acquired'; readonly term: number; readonly sentMs: number }
   | { readonly kind: 'held-by-another' }
   | { readonly kind: 'renewed'; readonly sentMs: number }
@@ -36,28 +36,32 @@ export type LeaseNews =
 export const FOLLOWER: Leadership = { role: 'follower' }
 
 /**
- * What news make of a leadership. Nobody is deposed twice, and nobody leads again without a term.
+ * Returns the next state after a lease event. `deposed` is final; only `acquired` makes a leader.
  */
-export function hearOfLease(
-  now: Leadership,
-  news: LeaseNews,
+export function nextLeadership(
+  current: Leadership,
+  event: LeaseEvent,
   { ttlMs, nowMs }: { readonly ttlMs: number; readonly nowMs: number },
 ): Leadership {
-  const until = (sentMs: number): number => sentMs + ttlMs * (1 - DRIFT)
-  if (now.role === 'deposed') return now
-  if (now.role === 'follower') {
-    if (news.kind !== 'acquired') return now
-    // Taken so long ago that it may be over: another may lead already.
-    const untilMs = until(news.sentMs)
-    return untilMs <= nowMs ? now : { role: 'leader', term: news.term, untilMs }
+  const validUntil = (sentMs: number): number => sentMs + ttlMs * (1 - CLOCK_DRIFT_MARGIN)
+  if (current.role === 'deposed') return current
+  if (current.role === 'follower') {
+    if (event.kind !== 'acquired') return current
+    // The response was so late that the lease may have expired: another server may lead already.
+    const untilMs = validUntil(event.sentMs)
+    return untilMs <= nowMs ? current : { role: 'leader', term: event.term, validUntilMs: untilMs }
   }
-  const { term } = now
-  if (news.kind === 'lost' || nowMs >= now.untilMs) return { role: 'deposed', term }
-  if (news.kind !== 'renewed') return now
-  return { role: 'leader', term, untilMs: Math.max(now.untilMs, until(news.sentMs)) }
+  const { term } = current
+  if (event.kind === 'lost' || nowMs >= current.validUntilMs) return { role: 'deposed', term }
+  if (event.kind !== 'renewed') return current
+  return {
+    role: 'leader',
+    term,
+    validUntilMs: Math.max(current.validUntilMs, validUntil(event.sentMs)),
+  }
 }
 
-/** Whether it may answer as the leader at this moment: asked before every such answer. */
-export function isLeading(now: Leadership, nowMs: number): boolean {
-  return now.role === 'leader' && nowMs < now.untilMs
+/** Reports whether the server may act as leader; to be checked before every response. */
+export function isLeading(current: Leadership, nowMs: number): boolean {
+  return current.role === 'leader' && nowMs < current.validUntilMs
 }

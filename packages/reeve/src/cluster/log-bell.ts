@@ -1,18 +1,21 @@
-/** What changed in the shared storage: entries were appended, or the lease got another holder. */
-export type Rung = 'log' | 'lease'
+/** A change in the shared storage: appended entries, or a new holder of the lease. */
+export type StorageChange = 'log' | 'lease'
 
 /**
- * Tells a follower that there is something to look at, so that it need not look all the time. It
- * may ring for nothing and may be deaf for a while: whoever listens still looks now and then.
+ * Notifies followers of changes, so that they poll rarely. Notifications may be spurious or lost
+ * for a while: subscribers still poll.
  */
-export interface LogBell {
-  /** Calls `heard` for each change from now on, and once for each whenever it can hear (again). */
-  listen(heard: (rung: Rung) => void): Listening
+export interface ChangeNotifier {
+  /**
+   * Calls `onChange` for each change from now on, and for both kinds when the connection is
+   * (re)opened.
+   */
+  subscribe(onChange: (change: StorageChange) => void): NotifierSubscription
 }
 
-export interface Listening {
-  /** False while changes may pass unheard. */
-  readonly canHear: boolean
-  /** Nothing is heard any more; does not wait for anything. */
+export interface NotifierSubscription {
+  /** False while notifications may be lost. */
+  readonly isConnected: boolean
+  /** Ends the notifications at once. */
   stop(): void
 }

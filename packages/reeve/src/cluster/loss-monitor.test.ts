@@ -1,25 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeLoss, describeRefusal, type CommitLoss, type LossStore } from './commit-loss.ts'
+import {
+  describeLoss,
+  describeRejectedWrites,
+  type CommitLoss,
+  type LossStore,
+} from './commit-loss.ts'
 import type { EntryId } from './log-history.ts'
 import { LossMonitor } from './loss-monitor.ts'
 
-test('losses: a log that goes on is no loss', async () => {
+test('losses: a log that continues is not a loss', async () => {
   const world = aWorld()
   const monitor = world.server('a', 5)
   world.append(3)
   await monitor.compare(world.engine)
-  assert.equal(monitor.open, undefined)
+  assert.equal(monitor.openLoss, undefined)
   assert.equal(monitor.commitsLost, 0)
 })
 
-test('losses: a log that ends earlier is recorded with its indexes, and refuses writes', async () => {
+test('losses: a log that ends earlier is recorded with its indexes, and writes are rejected', async () => {
   const world = aWorld()
   const monitor = world.server('a', 5)
   world.lose(2)
   await monitor.compare(world.engine)
-  const { open } = monitor
-  assert.deepEqual([open?.fromIndex, open?.toIndex, open?.foundBy], [4, 5, 'a'])
+  const { openLoss } = monitor
+  assert.deepEqual([openLoss?.fromIndex, openLoss?.toIndex, openLoss?.foundBy], [4, 5, 'a'])
   assert.equal(monitor.commitsLost, 2)
   assert.match(world.logged[0] ?? '', /^2 acknowledged commits \(index 4 to 5\) are missing from/)
 })
@@ -30,17 +35,17 @@ test('losses: entries that others have written in place of the lost ones are fou
   world.lose(2)
   world.append(10)
   await monitor.compare(world.engine)
-  assert.deepEqual([monitor.open?.fromIndex, monitor.open?.toIndex], [4, 5])
+  assert.deepEqual([monitor.openLoss?.fromIndex, monitor.openLoss?.toIndex], [4, 5])
 })
 
-test('losses: what several servers find after one failover is one loss, as long as any saw', async () => {
+test('losses: several servers record one loss for the same failover, with the largest range', async () => {
   const world = aWorld()
   const [a, b] = [world.server('a', 4), world.server('b', 5)]
   world.lose(3)
   await a.compare(world.engine)
   await b.compare(world.engine)
   assert.equal(world.losses.length, 1)
-  assert.deepEqual([b.open?.fromIndex, b.open?.toIndex], [3, 5])
+  assert.deepEqual([b.openLoss?.fromIndex, b.openLoss?.toIndex], [3, 5])
 })
 
 test('losses: servers that find a loss at the same moment record one', async () => {
@@ -50,10 +55,10 @@ test('losses: servers that find a loss at the same moment record one', async () 
   await Promise.all([a.compare(world.engine), b.compare(world.engine)])
   assert.equal(world.losses.length, 1)
   await Promise.all([a.refresh(), b.refresh()])
-  assert.deepEqual([b.open?.fromIndex, b.open?.toIndex], [4, 5])
+  assert.deepEqual([b.openLoss?.fromIndex, b.openLoss?.toIndex], [4, 5])
 })
 
-test('losses: a server that comes back after the loss was accepted does not refuse writes again', async () => {
+test('losses: a server that comes back after the loss was accepted does not reject writes again', async () => {
   const world = aWorld()
   const [a, away] = [world.server('a', 5), world.server('b', 5)]
   world.lose(2)
@@ -61,7 +66,7 @@ test('losses: a server that comes back after the loss was accepted does not refu
   await world.store.accept('operator')
   world.append(7)
   await away.compare(world.engine)
-  assert.equal(away.open, undefined)
+  assert.equal(away.openLoss, undefined)
   assert.equal(away.commitsLost, 2, 'it tells of it all the same')
   assert.equal(world.losses.length, 1)
 })
@@ -77,21 +82,21 @@ test('losses: a second failover is another loss, whatever was accepted before', 
   world.lose(1)
   await monitor.compare(world.engine)
   assert.equal(world.losses.length, 2)
-  assert.deepEqual([monitor.open?.fromIndex, monitor.open?.toIndex], [7, 7])
+  assert.deepEqual([monitor.openLoss?.fromIndex, monitor.openLoss?.toIndex], [7, 7])
 })
 
-test('losses: what could not be recorded is found again', async () => {
+test('losses: a loss that could not be recorded is found again', async () => {
   const world = aWorld()
   const monitor = world.server('a', 5)
   world.lose(2)
   world.failOnce()
   await assert.rejects(monitor.compare(world.engine), /away/)
   await monitor.compare(world.engine)
-  assert.deepEqual([monitor.open?.fromIndex, monitor.open?.toIndex], [4, 5])
+  assert.deepEqual([monitor.openLoss?.fromIndex, monitor.openLoss?.toIndex], [4, 5])
 })
 
 test('losses: the reason for a refusal names the indexes, the cause and the command', () => {
-  const text = describeRefusal({ fromIndex: 4, toIndex: 5 }, 'db:5432/reeve')
+  const text = describeRejectedWrites({ fromIndex: 4, toIndex: 5 }, 'db:5432/reeve')
   assert.match(
     text,
     /2 acknowledged commits \(index 4 to 5\) are missing from the database db:5432/,
@@ -147,7 +152,7 @@ function aWorld() {
     lose: (count: number) => void (log = log.slice(0, -count)),
     failOnce: () => void (isAway = true),
     engine: {
-      follow: async ({ index }: EntryId) => ({
+      refresh: async ({ index }: EntryId) => ({
         firstIndex: 1,
         lastIndex: log.length,
         checkpoint: { upTo: 0, tableIndexes: {} },

@@ -9,57 +9,62 @@ import type {
   ReadConsistency,
   Staleness,
 } from '../http/index.ts'
-import { Forwarder } from './forwarder.ts'
-import { HopMemory } from './hop-memory.ts'
-import { HOP_HEADER, readHop, type Hop } from './hop.ts'
-import { routeByLeadership, type LeaderView } from './leader-route.ts'
+import { LeaderProxy } from './forwarder.ts'
+import { NonceCache } from './hop-memory.ts'
+import { FORWARDED_HEADER, verifyForward, type ForwardClaims } from './hop.ts'
+import { routeByLeadership, type LeadershipView } from './leader-route.ts'
 
-export interface RequestGateOptions {
-  readonly leadership: () => LeaderView
-  /** Asks the storage whether this server still leads. */
+export interface ClusterRequestRouterOptions {
+  readonly leadership: () => LeadershipView
+  /** Checks with the storage that this server still leads. */
   readonly confirm: () => Promise<boolean>
-  /** How long ago this server last saw the leader's log, and whether somebody leads. */
+  /** Time since this server last read the leader's log, and whether there is a leader. */
   readonly staleness: () => Staleness
-  /** `host:port` of this server as it is known to the others. */
-  readonly self: () => string
-  /** `host:port` of another server by its name; undefined when it is unknown or has failed. */
+  /** Advertised `host:port` of this server. */
+  readonly selfAddress: () => string
+  /** `host:port` of a server by name; undefined if it is unknown or has failed. */
   readonly addressOf?: (server: string) => string | undefined
   readonly key: Buffer
-  /** How servers reach each other where they speak HTTPS. */
+  /** TLS options for connections to other servers; undefined for plain HTTP. */
   readonly dialOptions?: () => ConnectionOptions
-  /** Whether a connection is another server's; any may be, where they need no certificate. */
+  /**
+   * Reports whether a connection comes from another server; without client certificates any may.
+   */
   readonly isClusterPeer?: (socket: Socket) => boolean
   readonly nowMs: () => number
 }
 
 /** Sends each request to the server of the cluster that may answer it. */
-export class RequestGate implements LeaderRouter {
-  readonly #options: RequestGateOptions
-  readonly #forwarder: Forwarder
+export class ClusterRequestRouter implements LeaderRouter {
+  readonly #options: ClusterRequestRouterOptions
+  readonly #leaderProxy: LeaderProxy
   /** Reads that this server serves as the leader. */
   readonly #leaderReads = new WeakSet<IncomingMessage>()
-  readonly #hops = new HopMemory()
-  /** Verified forwarding headers: a nonce is used once. */
-  readonly #hopsOf = new WeakMap<IncomingMessage, { readonly hop: Hop | undefined }>()
+  readonly #nonces = new NonceCache()
+  /** Verified claims per request: a nonce can be used only once. */
+  readonly #claimsByRequest = new WeakMap<
+    IncomingMessage,
+    { readonly hop: ForwardClaims | undefined }
+  >()
   /** Addresses of the clients of forwarded requests. */
   readonly #clientAddresses = new WeakMap<IncomingMessage, string>()
 
-  constructor(options: RequestGateOptions) {
+  constructor(options: ClusterRequestRouterOptions) {
     this.#options = options
-    this.#forwarder = new Forwarder(options)
+    this.#leaderProxy = new LeaderProxy(options)
   }
 
   route(request: IncomingMessage, consistency: ReadConsistency): LeaderRoute {
-    const isForwarded = this.#hopOf(request) !== undefined
+    const isForwarded = this.#claimsOf(request) !== undefined
     const view = this.#options.leadership()
-    const isElsewhere = this.#addressOf(consistency.server) !== undefined
-    const route = routeByLeadership(consistency, { isForwarded, isElsewhere }, view)
+    const namesOtherServer = this.#addressOf(consistency.server) !== undefined
+    const route = routeByLeadership(consistency, { isForwarded, namesOtherServer }, view)
     if (view.isLeading && consistency.isRead) this.#leaderReads.add(request)
     return route
   }
 
   clientAddressOf(request: IncomingMessage): string | undefined {
-    this.#hopOf(request)
+    this.#claimsOf(request)
     return this.#clientAddresses.get(request)
   }
 
@@ -67,20 +72,20 @@ export class RequestGate implements LeaderRouter {
    * Any valid forwarding header ends a loop. The client address in it is trusted only if it was
    * signed for this server and its nonce is new.
    */
-  #hopOf(request: IncomingMessage): Hop | undefined {
+  #claimsOf(request: IncomingMessage): ForwardClaims | undefined {
     const { method = 'GET', url = '/', headers, socket } = request
-    const value = headers[HOP_HEADER]
+    const value = headers[FORWARDED_HEADER]
     if (value === undefined) return undefined
-    const known = this.#hopsOf.get(request)
-    if (known !== undefined) return known.hop
-    const { key, self, isClusterPeer = () => true } = this.#options
+    const cached = this.#claimsByRequest.get(request)
+    if (cached !== undefined) return cached.hop
+    const { key, selfAddress, isClusterPeer = () => true } = this.#options
     const nowMs = this.#options.nowMs()
-    const hop = readHop(key, { method, url, headers }, { value, nowMs })
-    const isForThisServer = hop?.target === self() && isClusterPeer(socket)
-    if (isForThisServer && this.#hops.take(hop.nonce, socket, nowMs))
-      this.#clientAddresses.set(request, hop.caller)
-    this.#hopsOf.set(request, { hop })
-    return hop
+    const claims = verifyForward(key, { method, url, headers }, { value, nowMs })
+    const isForThisServer = claims?.target === selfAddress() && isClusterPeer(socket)
+    if (isForThisServer && this.#nonces.useOnce(claims.nonce, socket, nowMs))
+      this.#clientAddresses.set(request, claims.clientAddress)
+    this.#claimsByRequest.set(request, { hop: claims })
+    return claims
   }
 
   confirmLeadership(): Promise<boolean> {
@@ -97,10 +102,10 @@ export class RequestGate implements LeaderRouter {
 
   forward(request: IncomingMessage, response: ServerResponse, to: ForwardTarget): void {
     const { server, ...callbacks } = to
-    const named = this.#addressOf(server)
-    const address = named ?? this.#options.leadership().leader
-    const isNamed = named !== undefined
-    this.#forwarder.forward(request, response, { address, isNamed, ...callbacks })
+    const namedAddress = this.#addressOf(server)
+    const address = namedAddress ?? this.#options.leadership().leaderAddress
+    const isNamed = namedAddress !== undefined
+    this.#leaderProxy.forward(request, response, { address, isNamed, ...callbacks })
   }
 
   #addressOf(server: string | undefined): string | undefined {
@@ -108,13 +113,13 @@ export class RequestGate implements LeaderRouter {
   }
 
   forwardUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const address = this.#options.leadership().leader
-    this.#forwarder.forwardUpgrade(request, socket, { head, address })
+    const address = this.#options.leadership().leaderAddress
+    this.#leaderProxy.forwardUpgrade(request, socket, { head, address })
   }
 
   /** Ends the requests that were forwarded to another server than the new leader. */
   leaderChanged(address: string): void {
-    this.#forwarder.leaderChanged(address)
+    this.#leaderProxy.leaderChanged(address)
   }
 
   staleness(): Staleness {
@@ -123,6 +128,6 @@ export class RequestGate implements LeaderRouter {
 
   /** Ends the requests that are being forwarded. */
   close(): void {
-    this.#forwarder.close()
+    this.#leaderProxy.close()
   }
 }

@@ -1,91 +1,95 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { ROLL, type RollSettings } from './roll.ts'
-import type { RollEntry, RollFound, RollState, RollStore } from './roll-store.ts'
+import { DEFAULT_HEARTBEAT, type HeartbeatTiming } from './roll.ts'
+import type { ServerRecord, RegisteredServer, ServerState, ServerRegistry } from './roll-store.ts'
 
-export interface RollKeeperOptions {
-  readonly store: RollStore
-  /** This server; asked each time, because its address is known when its port is open. */
-  readonly entry: () => Omit<RollEntry, 'state'>
+export interface ServerHeartbeatOptions {
+  readonly store: ServerRegistry
+  /**
+   * Record of this server; read each time, because the address is known only when the port is open.
+   */
+  readonly record: () => Omit<ServerRecord, 'state'>
   readonly clock: Clock
-  readonly settings?: RollSettings
-  /** The storage did not answer. */
-  readonly failed: (thrown: unknown) => void
+  readonly settings?: HeartbeatTiming
+  /** Called when the storage did not respond. */
+  readonly onError: (thrown: unknown) => void
 }
 
-/** Keeps this server on the roll, and what the roll says of the others. */
-export class RollKeeper {
-  readonly #options: RollKeeperOptions
-  readonly #settings: RollSettings
-  #state: RollState = 'serving'
+/** Sends the heartbeats of this server, and caches the records of the others. */
+export class ServerHeartbeat {
+  readonly #options: ServerHeartbeatOptions
+  readonly #settings: HeartbeatTiming
+  #state: ServerState = 'serving'
   /**
-   * As of the last answer. While the storage is away nobody can sign, so silence means nothing
-   * and ages do not grow.
+   * As of the last response. While the storage is away no server can send heartbeats, so silence
+   * means nothing and ages do not grow.
    */
-  #found: readonly RollFound[] = []
-  #turns: Promise<void> = Promise.resolve()
+  #servers: readonly RegisteredServer[] = []
+  #queue: Promise<void> = Promise.resolve()
   #cancel: () => void = () => undefined
   #isStopped = false
 
-  constructor(options: RollKeeperOptions) {
+  constructor(options: ServerHeartbeatOptions) {
     this.#options = options
-    this.#settings = options.settings ?? ROLL
+    this.#settings = options.settings ?? DEFAULT_HEARTBEAT
   }
 
-  get own(): RollEntry {
-    return { ...this.#options.entry(), state: this.#state }
+  get self(): ServerRecord {
+    return { ...this.#options.record(), state: this.#state }
   }
 
-  get found(): readonly RollFound[] {
-    return this.#found
+  get servers(): readonly RegisteredServer[] {
+    return this.#servers
   }
 
-  /** Resolves when it has signed and read, or could not. */
+  /** Resolves after the first heartbeat and read, successful or not. */
   async start(): Promise<void> {
-    await this.#turn()
-    this.#arm()
+    await this.#enqueue()
+    this.#scheduleHeartbeat()
   }
 
-  /** Marks a server that has left or failed as left, or removes it; then reads the roll again. */
+  /**
+   * Marks a server that has left or failed as left, or removes it; then reads the registry again.
+   */
   async retire(name: string, prune: boolean): Promise<void> {
     const { store } = this.#options
     await store.retire(name, { prune, failedMs: this.#settings.failedMs })
-    this.#found = await store.read()
+    this.#servers = await store.list()
   }
 
-  /** Says that this server is about to stop. Nobody needs to wait for it. */
-  leave(): void {
+  /** Announces that this server is about to stop. The caller need not wait. */
+  announceLeaving(): void {
     this.#state = 'leaving'
-    void this.#turn()
+    void this.#enqueue()
   }
 
-  /** Says that this server is gone, which it is when this resolves. */
+  /** Records that this server has left, which is true when this resolves. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancel()
     this.#state = 'left'
-    await this.#turn()
+    await this.#enqueue()
   }
 
-  #arm(): void {
+  #scheduleHeartbeat(): void {
     if (this.#isStopped) return
-    this.#cancel = this.#options.clock.after(this.#settings.signMs, () => {
-      void this.#turn().then(() => this.#arm())
+    this.#cancel = this.#options.clock.after(this.#settings.intervalMs, () => {
+      void this.#enqueue().then(() => this.#scheduleHeartbeat())
     })
   }
 
-  /** One after the other: what a server said last is what stays. Never rejects. */
-  #turn(): Promise<void> {
-    this.#turns = this.#turns.then(() => this.#signAndRead())
-    return this.#turns
+  /** Runs one write after the other, so that the last state wins. Never rejects. */
+  #enqueue(): Promise<void> {
+    this.#queue = this.#queue.then(() => this.#heartbeatAndRead())
+    return this.#queue
   }
 
-  async #signAndRead(): Promise<void> {
-    const { store, failed } = this.#options
+  async #heartbeatAndRead(): Promise<void> {
+    const { store, onError } = this.#options
     try {
-      await store.sign(this.own, this.#settings)
-      this.#found = await store.read()
+      await store.heartbeat(this.self, this.#settings)
+      this.#servers = await store.list()
     } catch (thrown) {
-      failed(thrown)
+      onError(thrown)
     }
   }
 }

@@ -1,14 +1,14 @@
 /**
- * Who belongs to the cluster: each server signs a roll in the same storage as the log, again and
- * again. Times are the storage's. One shared suite (test/suites/roll-store.ts) holds every
- * implementation to these comments. Faults are the storage's.
+ * Registry of the cluster's servers, in the same storage as the log; each server sends heartbeats.
+ * Times are the storage's. One shared suite (test/suites/roll-store.ts) tests every implementation
+ * against these comments. Faults are those of the storage.
  */
-export interface RollStore {
+export interface ServerRegistry {
   /**
-   * Notes a server as of now, and forgets whom it stands for: whoever had its address, whoever had
-   * its name and has left or failed, and whoever nobody has heard of for `forgetMs`.
+   * Upserts the record of a server. Deletes records with the same address, records of the same name
+   * that left or failed, and any older than `retentionMs`.
    */
-  sign(entry: RollEntry, limits: RollLimits): Promise<void>
+  heartbeat(server: ServerRecord, limits: RegistryTimeouts): Promise<void>
 
   /**
    * Marks the servers of this name that have left or failed as left, or removes them with `prune`.
@@ -16,39 +16,39 @@ export interface RollStore {
    */
   retire(name: string, retirement: Retirement): Promise<void>
 
-  /** Every server that is noted, in any order. */
-  read(): Promise<readonly RollFound[]>
+  /** Returns every record, in any order. */
+  list(): Promise<readonly RegisteredServer[]>
 }
 
-export interface Retirement extends Pick<RollLimits, 'failedMs'> {
+export interface Retirement extends Pick<RegistryTimeouts, 'failedMs'> {
   readonly prune: boolean
 }
 
-/** A server as it tells of itself. */
-export interface RollEntry {
-  /** One process: a server that starts again is another. */
+/** A server's record as it describes itself. */
+export interface ServerRecord {
+  /** Id of a process: a restarted server is another one. */
   readonly id: string
   readonly name: string
-  /** `host:port` where the others reach it over HTTP. */
+  /** `host:port` at which other servers reach it over HTTP. */
   readonly address: string
   readonly region: string
   readonly datacenter: string
-  /** The version of its program. */
+  /** Version of Reeve. */
   readonly build: string
-  readonly state: RollState
+  readonly state: ServerState
 }
 
-export const ROLL_STATES = ['serving', 'leaving', 'left'] as const
-export type RollState = (typeof ROLL_STATES)[number]
+export const SERVER_STATES = ['serving', 'leaving', 'left'] as const
+export type ServerState = (typeof SERVER_STATES)[number]
 
-export interface RollFound extends RollEntry {
-  /** Since it signed last, as of the answer. */
-  readonly silentMs: number
+export interface RegisteredServer extends ServerRecord {
+  /** Time since the last heartbeat, as of the response. */
+  readonly sinceHeartbeatMs: number
 }
 
-export interface RollLimits {
-  /** Who is silent for longer has failed. */
+export interface RegistryTimeouts {
+  /** A server without a heartbeat for longer has failed. */
   readonly failedMs: number
-  /** Who is silent for longer is forgotten. */
-  readonly forgetMs: number
+  /** A server without a heartbeat for longer is deleted. */
+  readonly retentionMs: number
 }

@@ -1,51 +1,58 @@
-import type { RollEntry, RollFound, RollLimits } from './roll-store.ts'
+import type { ServerRecord, RegisteredServer, RegistryTimeouts } from './roll-store.ts'
 
-export interface RollSettings extends RollLimits {
-  /** Between two signatures: several fit into the time after which a server has failed. */
-  readonly signMs: number
+export interface HeartbeatTiming extends RegistryTimeouts {
+  /** Heartbeat interval: several fit into the time after which a server counts as failed. */
+  readonly intervalMs: number
 }
 
-/** A day is long enough for whoever looks what became of a server, as in peers. */
-export const ROLL: RollSettings = { signMs: 1_000, failedMs: 5_000, forgetMs: 24 * 3_600_000 }
+/** Failed servers stay listed for a day, for operators who investigate. */
+export const DEFAULT_HEARTBEAT: HeartbeatTiming = {
+  intervalMs: 1_000,
+  failedMs: 5_000,
+  retentionMs: 24 * 3_600_000,
+}
 
-/** A server of the cluster as another one sees it. */
-export interface Member extends Omit<RollEntry, 'id' | 'state'> {
+/** A server of the cluster as another server sees it. */
+export interface Member extends Omit<ServerRecord, 'id' | 'state'> {
   readonly status: 'alive' | 'leaving' | 'left' | 'failed'
   readonly isLeader: boolean
 }
 
 /** Reports whether `text` names a server, with or without its region. */
-export function isNamed({ name, region }: Pick<Member, 'name' | 'region'>, text: string): boolean {
+export function matchesServerName(
+  { name, region }: Pick<Member, 'name' | 'region'>,
+  text: string,
+): boolean {
   return text === name || text === `${name}.${region}`
 }
 
 export interface MembersView {
-  /** The server that tells; it knows better than the roll how it is. */
-  readonly own: RollEntry
-  /** The roll as it was read last. */
-  readonly found: readonly RollFound[]
-  /** `host:port`; empty when nobody leads. */
-  readonly leader: string
+  /** This server, whose own state is newer than its record. */
+  readonly self: ServerRecord
+  /** Records as of the last read. */
+  readonly servers: readonly RegisteredServer[]
+  /** `host:port` of the leader; empty without a leader. */
+  readonly leaderAddress: string
 }
 
-/** Every server of the cluster, by name. */
-export function membersOf(
-  { own, found, leader }: MembersView,
-  { failedMs }: Pick<RollLimits, 'failedMs'> = ROLL,
+/** Returns every server of the cluster, sorted by name. */
+export function clusterMembers(
+  { self, servers, leaderAddress }: MembersView,
+  { failedMs }: Pick<RegistryTimeouts, 'failedMs'> = DEFAULT_HEARTBEAT,
 ): readonly Member[] {
-  // Its own address on the roll is its own, or that of a process before it.
-  const others = found.filter(({ id, address }) => id !== own.id && address !== own.address)
-  return [{ ...own, silentMs: 0 }, ...others]
-    .map(({ id: _id, state, silentMs, ...entry }): Member => {
-      const isSilent = silentMs > failedMs
-      const status = state === 'left' ? 'left' : isSilent ? 'failed' : STATUS[state]
-      return { ...entry, status, isLeader: leader !== '' && entry.address === leader }
+  // A record with this server's address is its own, or that of an earlier process.
+  const others = servers.filter(({ id, address }) => id !== self.id && address !== self.address)
+  return [{ ...self, sinceHeartbeatMs: 0 }, ...others]
+    .map(({ id: _id, state, sinceHeartbeatMs, ...entry }): Member => {
+      const isSilent = sinceHeartbeatMs > failedMs
+      const status = state === 'left' ? 'left' : isSilent ? 'failed' : STATUS_OF_STATE[state]
+      return { ...entry, status, isLeader: leaderAddress !== '' && entry.address === leaderAddress }
     })
-    .toSorted((a, b) => compare(a.name, b.name) || compare(a.address, b.address))
+    .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.address, b.address))
 }
 
-const STATUS = { serving: 'alive', leaving: 'leaving' } as const
+const STATUS_OF_STATE = { serving: 'alive', leaving: 'leaving' } as const
 
-function compare(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

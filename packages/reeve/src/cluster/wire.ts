@@ -2,15 +2,20 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 
-/** Servers reach each other quickly: one that takes longer is not there. */
-const CONNECT_MS_MAX = 2_000
-/** A busy server may take a while for it; a suspended machine accepts connections without one. */
-const HANDSHAKE_MS_MAX = 5_000
+/** Servers connect quickly: one that takes longer counts as unreachable. */
+const CONNECT_TIMEOUT_MS = 2_000
+/**
+ * A busy server may need time for a handshake; a suspended machine accepts connections without one.
+ */
+const HANDSHAKE_TIMEOUT_MS = 5_000
 
-/** How long the rest of a body is read that who was asked wants no more of. */
-const LINGER_MS_MAX = 10_000
+/**
+ * How long to drain a request body after the upstream closed, so that the client can read the
+ * response.
+ */
+const DRAIN_MS_MAX = 10_000
 
-/** Headers that are about one connection only (RFC 9110 §7.6.1). */
+/** Headers of a single connection (RFC 9110 §7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -21,80 +26,80 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** What goes from end to end, lists where a name comes twice. */
-export function endToEnd(rawHeaders: readonly string[]): Record<string, string | string[]> {
+/** Returns the end-to-end headers; a repeated name becomes a list. */
+export function endToEndHeaders(rawHeaders: readonly string[]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {}
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] ?? '').toLowerCase()
-    const value = rawHeaders[at + 1] ?? ''
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase()
+    const value = rawHeaders[index + 1] ?? ''
     if (HOP_BY_HOP.has(name)) continue
-    const known = headers[name]
-    headers[name] = known === undefined ? value : [known, value].flat()
+    const previous = headers[name]
+    headers[name] = previous === undefined ? value : [previous, value].flat()
   }
   return headers
 }
 
-/** The head of an answer as it goes over the wire; parsers read header bytes as latin1. */
-export function headText({
+/** Formats the head of a response for the wire. HTTP parsers read header bytes as latin1. */
+export function formatResponseHead({
   statusCode = 502,
   statusMessage = '',
   rawHeaders,
 }: IncomingMessage): Buffer {
   const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`]
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-    lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`)
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`)
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }
 
 /**
- * Limits the time until a request can be sent, with the TLS handshake. The response is not limited:
- * it may take as long as a blocking query waits.
+ * Limits the time until a request can be sent, including the TLS handshake. The response is not
+ * limited: a blocking query may wait for long.
  */
-export function limitConnect(asked: ClientRequest): void {
-  asked.on('socket', (socket) => {
+export function setConnectTimeout(upstreamRequest: ClientRequest): void {
+  upstreamRequest.on('socket', (socket) => {
     if (!socket.connecting) return
-    const expireAfter = (ms: number, what: string): NodeJS.Timeout =>
-      setTimeout(() => asked.destroy(new Error(`no ${what} within ${ms / 1_000} s`)), ms)
-    let timer = expireAfter(CONNECT_MS_MAX, 'connection')
+    const failAfter = (ms: number, step: string): NodeJS.Timeout =>
+      setTimeout(() => upstreamRequest.destroy(new Error(`no ${step} within ${ms / 1_000} s`)), ms)
+    let timer = failAfter(CONNECT_TIMEOUT_MS, 'connection')
     const settle = (): void => clearTimeout(timer)
     socket.once('connect', () => {
       settle()
-      if (socket instanceof TLSSocket) timer = expireAfter(HANDSHAKE_MS_MAX, 'TLS handshake')
+      if (socket instanceof TLSSocket) timer = failAfter(HANDSHAKE_TIMEOUT_MS, 'TLS handshake')
     })
     socket.once('secureConnect', settle).once('close', settle)
   })
 }
 
-/** Calls when the other side is there: before that nothing has left for it. */
-export function onConnect(asked: ClientRequest, call: () => void): void {
-  asked.on('socket', (socket) => {
-    if (socket.connecting) socket.once('connect', call)
-    else call()
+/** Calls back when the connection is open: before that nothing was sent. */
+export function onConnected(upstreamRequest: ClientRequest, callback: () => void): void {
+  upstreamRequest.on('socket', (socket) => {
+    if (socket.connecting) socket.once('connect', callback)
+    else callback()
   })
 }
 
 /**
- * Calls when the caller has gone before it had its answer: nothing is asked for it any more. One
- * that has all of it may still be sending what was refused, and is not cut off for that: it might
- * never come to read the answer. Returns how to take it back.
+ * Calls back when the client disconnected before it had the response, so the forwarded request is
+ * useless. A client that has the complete response may still be sending a rejected body; it is not
+ * cut off, as it might then never read the response. Returns a function that removes the listener.
  */
-export function onGone(response: ServerResponse, call: () => void): () => void {
-  const closed = (): void => void (response.writableFinished || call())
-  response.on('close', closed)
-  return () => response.off('close', closed)
+export function onClientDisconnect(response: ServerResponse, callback: () => void): () => void {
+  const onClose = (): void => void (response.writableFinished || callback())
+  response.on('close', onClose)
+  return () => response.off('close', onClose)
 }
 
 /**
- * Sends the body of a request on. Who is asked may answer and hang up before it has all of it: the
- * caller is not cut off for that, and has the answer, or is told why there is none.
+ * Pipes the body of a request to the upstream, which may respond and close before it has read all
+ * of it. The client is not cut off then, so that it receives the response or the error.
  */
-export function passBody(request: IncomingMessage, asked: ClientRequest): void {
-  asked.once('close', () => {
+export function pipeRequestBody(request: IncomingMessage, upstreamRequest: ClientRequest): void {
+  upstreamRequest.once('close', () => {
     if (request.complete) return
-    request.unpipe(asked).resume()
-    setTimeout(() => request.destroy(), LINGER_MS_MAX).unref()
+    request.unpipe(upstreamRequest).resume()
+    setTimeout(() => request.destroy(), DRAIN_MS_MAX).unref()
   })
-  request.pipe(asked)
+  request.pipe(upstreamRequest)
 }
 
 /** Responds 503 to a request that cannot become a WebSocket, and closes its connection. */

@@ -10,7 +10,7 @@ import {
   TASK,
 } from './workload.ts'
 
-const ALL: Aliases = {
+const ALL_ALIASES: Aliases = {
   http: HTTP,
   governance: GOVERNANCE,
   jobFile: JOB_FILE,
@@ -24,7 +24,7 @@ const ALL: Aliases = {
   },
 }
 
-/** The aliases of an agent or a command: all, or none if `compatibility` is off. */
+/** Returns the aliases of an agent or a command: all, or none if `compatibility` is off. */
 export function aliasesOf(isCompatible: boolean): Aliases {
-  return isCompatible ? ALL : NO_ALIASES
+  return isCompatible ? ALL_ALIASES : NO_ALIASES
 }

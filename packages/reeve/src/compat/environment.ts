@@ -3,26 +3,29 @@ import type { CommandLineAliases } from './aliases.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The environment of a command with the variables of other programs translated to Reeve's. A token
- * that is meant for one server must not be sent to another, so the variables of one program are
- * used together, and only if `REEVE_ADDR` is not set.
+ * Translates the environment variables of other programs to Reeve's. A token meant for one server
+ * must not be sent to another, so only the variables of one program are used, and only if
+ * `REEVE_ADDR` is not set.
  */
-export function translatedEnvironment(
+export function translateEnvironment(
   { address, environments }: CommandLineAliases,
-  given: Environment,
+  environment: Environment,
 ): Environment {
-  if (isSet(given[address])) return given
-  const sets = environments.filter((names) => Object.keys(names).some((name) => isSet(given[name])))
-  const chosen = sets.find((names) => isSet(given[nameOf(names, address)])) ?? sets[0]
-  if (chosen === undefined) return given
-  const translated: Record<string, string | undefined> = { ...given }
-  for (const [other, own] of Object.entries(chosen))
-    if (!isSet(translated[own]) && isSet(given[other])) translated[own] = given[other]
+  if (isSet(environment[address])) return environment
+  const programs = environments.filter((names) =>
+    Object.keys(names).some((name) => isSet(environment[name])),
+  )
+  const chosen =
+    programs.find((names) => isSet(environment[aliasOf(names, address)])) ?? programs[0]
+  if (chosen === undefined) return environment
+  const translated: Record<string, string | undefined> = { ...environment }
+  for (const [alias, name] of Object.entries(chosen))
+    if (!isSet(translated[name]) && isSet(environment[alias])) translated[name] = environment[alias]
   return translated
 }
 
-function nameOf(names: Readonly<Record<string, string>>, own: string): string {
-  return Object.keys(names).find((other) => names[other] === own) ?? own
+function aliasOf(names: Readonly<Record<string, string>>, name: string): string {
+  return Object.keys(names).find((alias) => names[alias] === name) ?? name
 }
 
 /** An empty variable counts as unset. */

@@ -28,7 +28,7 @@ export const GOVERNANCE: GovernanceAliases = {
   structuredLogHeader: { name: 'x-terraform-integration', value: 'cloud' },
   responseMembers: {
     // The command-line tool refuses to write the state of a workspace without a readable version.
-    'tool-version': { name: 'terraform-version', absent: 'latest' },
+    'tool-version': { name: 'terraform-version', nullValue: 'latest' },
     'can-update-policies': { name: 'can-update-sentinel' },
     'policy-mocks': { name: 'sentinel-mocks' },
   },

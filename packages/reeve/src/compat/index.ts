@@ -1,6 +1,6 @@
 export { aliasesOf } from './all.ts'
 export { NO_ALIASES } from './aliases.ts'
-export { translatedEnvironment } from './environment.ts'
+export { translateEnvironment } from './environment.ts'
 export { pathAsRequested, canonicalPath } from './paths.ts'
 export type {
   Aliases,

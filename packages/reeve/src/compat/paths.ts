@@ -1,18 +1,18 @@
 type Directories = Readonly<Record<string, string>>
 
-/** The path with an alias of its first directory replaced by Reeve's name. */
+/** Replaces an alias in the first directory of a path by Reeve's name. */
 export function canonicalPath(directories: Directories, path: string): string {
-  for (const other in directories)
-    if (isBelow(path, other)) return `${directories[other]}${path.slice(other.length)}`
+  for (const alias in directories)
+    if (isBelow(path, alias)) return `${directories[alias]}${path.slice(alias.length)}`
   return path
 }
 
-/** A canonical path under the directory name that the request for `requested` used. */
+/** Returns a canonical path with the directory name that the request for `requested` used. */
 export function pathAsRequested(directories: Directories, path: string, requested: string): string {
-  for (const other in directories) {
-    const own = directories[other]
-    if (own !== undefined && isBelow(requested, other) && isBelow(path, own))
-      return `${other}${path.slice(own.length)}`
+  for (const alias in directories) {
+    const directory = directories[alias]
+    if (directory !== undefined && isBelow(requested, alias) && isBelow(path, directory))
+      return `${alias}${path.slice(directory.length)}`
   }
   return path
 }

@@ -2,33 +2,33 @@ import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { expiredAuditRecords, type AuditLimits, type Store } from '../state/index.ts'
-import type { ControlLog } from './control-log.ts'
+import type { Logger } from './control-log.ts'
 
-/** Records may be this much older than said. */
-const COLLECT_EVERY_MS = 10 * 60_000
+/** Interval of the collection; records may exceed their retention by this time. */
+const AUDIT_INTERVAL_MS = 10 * 60_000
 
-export interface AuditLoopOptions {
+export interface AuditRetentionLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: ControlLog
+  readonly log: Logger
   readonly limits: AuditLimits
 }
 
-/** Removes audit records that are older than they are kept, or more than fit. */
-export class AuditLoop {
-  readonly #options: AuditLoopOptions
+/** Deletes audit records beyond the configured age and size. */
+export class AuditRetentionLoop {
+  readonly #options: AuditRetentionLoopOptions
   #cancelTimer: () => void = () => undefined
   #running: Promise<void> | undefined
   #stopped = false
 
-  constructor(options: AuditLoopOptions) {
+  constructor(options: AuditRetentionLoopOptions) {
     this.#options = options
   }
 
   start(): void {
-    this.#cancelTimer = this.#options.clock.after(COLLECT_EVERY_MS, () => {
+    this.#cancelTimer = this.#options.clock.after(AUDIT_INTERVAL_MS, () => {
       this.start()
-      void this.collect()
+      void this.runOnce()
     })
   }
 
@@ -38,15 +38,15 @@ export class AuditLoop {
     await this.#running
   }
 
-  /** One round; also what the tests call. A round under way is not joined by another. */
-  collect(): Promise<void> {
-    this.#running ??= this.#round().finally(() => {
+  /** Runs one collection, unless one is already running. Also called by tests. */
+  runOnce(): Promise<void> {
+    this.#running ??= this.#deleteExpired().finally(() => {
       this.#running = undefined
     })
     return this.#running
   }
 
-  async #round(): Promise<void> {
+  async #deleteExpired(): Promise<void> {
     const { store, clock, log, limits } = this.#options
     let removed = 0
     try {
@@ -57,9 +57,9 @@ export class AuditLoop {
         removed += changes.length
         await setImmediate()
       }
-      if (removed > 0) log.info({ removed }, 'old audit records removed')
+      if (removed > 0) log.info({ removed }, 'expired audit records deleted')
     } catch (thrown) {
-      // The storage has failed: the next round, or the next start, goes on.
+      // Storage fault: the next run continues.
       if (!(thrown instanceof Fault)) throw thrown
       log.warn({ err: errorMessage(thrown) }, 'old audit records could not be removed')
     }

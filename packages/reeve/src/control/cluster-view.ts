@@ -4,27 +4,27 @@ import type { ClusterView, PlacementSettings } from '../scheduler/index.ts'
 import {
   jobVersionKey,
   namespacedKey,
-  NodeUsages,
+  NodeUsageTracker,
   schedulerConfiguration,
   type Store,
 } from '../state/index.ts'
 
-/** The pool that stands for every pool. */
+/** Name of the pool that contains all nodes. */
 const ALL_POOLS = 'all'
 
 /**
- * The live state as the scheduler may see it. Decisions and commits alternate, so it never moves
- * under one.
+ * View of the scheduler on the live state. Scheduling and commits alternate, so the state does not
+ * change during a decision.
  */
 export class StateView implements ClusterView {
   readonly #store: Store
-  readonly #usages: NodeUsages
-  #ready = new Map<string, readonly NodeRow[]>()
+  readonly #nodeUsages: NodeUsageTracker
+  #readyByPool = new Map<string, readonly NodeRow[]>()
   #readyIndex = -1
 
   constructor(store: Store) {
     this.#store = store
-    this.#usages = new NodeUsages(store)
+    this.#nodeUsages = new NodeUsageTracker(store)
   }
 
   get index(): number {
@@ -35,13 +35,13 @@ export class StateView implements ClusterView {
     return this.#store.tables.jobs.find(namespacedKey(namespace, id))
   }
 
-  findJobOf({ Namespace, JobID, JobVersion }: AllocationRow): Job | undefined {
+  jobVersionOf({ Namespace, JobID, JobVersion }: AllocationRow): Job | undefined {
     return this.#store.tables.job_versions.find(jobVersionKey(Namespace, JobID, JobVersion))
   }
 
   versionsOf(namespace: string, jobId: string): readonly Job[] {
-    // Keys of versions sort as numbers.
-    return this.#store.tables.job_versions.rowsIn('job', namespacedKey(namespace, jobId))
+    // Version keys sort numerically.
+    return this.#store.tables.job_versions.rowsByIndex('job', namespacedKey(namespace, jobId))
   }
 
   findDeployment(id: string): Deployment | undefined {
@@ -50,14 +50,14 @@ export class StateView implements ClusterView {
 
   deploymentsOf(namespace: string, jobId: string): readonly Deployment[] {
     const { deployments } = this.#store.tables
-    return deployments.rowsIn('job', namespacedKey(namespace, jobId)).toSorted(byCreation)
+    return deployments.rowsByIndex('job', namespacedKey(namespace, jobId)).toSorted(byCreateIndex)
   }
 
   latestDeployment(namespace: string, jobId: string): Deployment | undefined {
     const { deployments } = this.#store.tables
     let latest: string | undefined
     let latestIndex = -1
-    for (const id of deployments.keysIn('job', namespacedKey(namespace, jobId))) {
+    for (const id of deployments.keysByIndex('job', namespacedKey(namespace, jobId))) {
       const index = deployments.createIndexOf(id) ?? 0
       if (index <= latestIndex) continue
       latest = id
@@ -66,19 +66,19 @@ export class StateView implements ClusterView {
     return latest === undefined ? undefined : deployments.get(latest)
   }
 
-  isToCome(evaluationId: string): boolean {
+  isPendingEvaluation(evaluationId: string): boolean {
     return this.#store.tables.evaluations.find(evaluationId)?.Status === 'pending'
   }
 
   evaluationsDueAt(namespace: string, jobId: string, timeMs: number): readonly string[] {
     return this.#store.tables.evaluations
-      .rowsIn('open', namespacedKey(namespace, jobId))
+      .rowsByIndex('open', namespacedKey(namespace, jobId))
       .filter((row) => row.Status === 'pending' && Date.parse(row.WaitUntil) === timeMs)
       .map((row) => row.ID)
   }
 
   allocationsOf(namespace: string, jobId: string): readonly AllocationRow[] {
-    return this.#store.tables.allocations.rowsIn('job', namespacedKey(namespace, jobId))
+    return this.#store.tables.allocations.rowsByIndex('job', namespacedKey(namespace, jobId))
   }
 
   findNode(id: string): NodeRow | undefined {
@@ -92,52 +92,52 @@ export class StateView implements ClusterView {
   readyNodes(pool: string): readonly NodeRow[] {
     const { nodes } = this.#store.tables
     if (this.#readyIndex !== nodes.lastIndex) {
-      this.#ready = new Map()
+      this.#readyByPool = new Map()
       this.#readyIndex = nodes.lastIndex
     }
-    const known = this.#ready.get(pool)
-    if (known !== undefined) return known
-    const all = pool === ALL_POOLS ? [...nodes.rows()] : nodes.rowsIn('pool', pool)
-    const ready = all.filter(takesWork)
-    this.#ready.set(pool, ready)
+    const cached = this.#readyByPool.get(pool)
+    if (cached !== undefined) return cached
+    const all = pool === ALL_POOLS ? [...nodes.rows()] : nodes.rowsByIndex('pool', pool)
+    const ready = all.filter(isSchedulable)
+    this.#readyByPool.set(pool, ready)
     return ready
   }
 
   usageOn(nodeId: string) {
-    return this.#usages.of(nodeId)
+    return this.#nodeUsages.of(nodeId)
   }
 
   get usageColumns() {
-    return this.#usages.columns
+    return this.#nodeUsages.columns
   }
 
   allocationsOn(nodeId: string): readonly AllocationRow[] {
-    return this.#store.tables.allocations.rowsIn('node', nodeId)
+    return this.#store.tables.allocations.rowsByIndex('node', nodeId)
   }
 
   settingsFor(pool: string): PlacementSettings {
     const { tables } = this.#store
-    const own = tables.node_pools.find(pool)?.SchedulerConfiguration
+    const poolSettings = tables.node_pools.find(pool)?.SchedulerConfiguration
     const cluster = schedulerConfiguration(tables)
     return {
-      algorithm: algorithmOf(own?.SchedulerAlgorithm || cluster.SchedulerAlgorithm),
+      algorithm: algorithmOf(poolSettings?.SchedulerAlgorithm || cluster.SchedulerAlgorithm),
       memoryOversubscription:
-        own?.MemoryOversubscriptionEnabled ?? cluster.MemoryOversubscriptionEnabled,
+        poolSettings?.MemoryOversubscriptionEnabled ?? cluster.MemoryOversubscriptionEnabled,
       preemption: cluster.PreemptionConfig,
     }
   }
 }
 
-/** A commit makes at most one deployment of a job, so that their indexes differ. */
-function byCreation(a: Deployment, b: Deployment): number {
+/** A commit creates at most one deployment per job, so create indexes differ. */
+function byCreateIndex(a: Deployment, b: Deployment): number {
   return a.CreateIndex - b.CreateIndex
 }
 
-/** What is stored was checked when it was written. */
-function algorithmOf(text: string): SchedulerAlgorithm {
-  return text === 'spread' ? 'spread' : 'binpack'
+/** Stored values were validated when they were written. */
+function algorithmOf(name: string): SchedulerAlgorithm {
+  return name === 'spread' ? 'spread' : 'binpack'
 }
 
-function takesWork(node: NodeRow): boolean {
+function isSchedulable(node: NodeRow): boolean {
   return node.Status === 'ready' && node.SchedulingEligibility === 'eligible' && !node.Drain
 }

@@ -3,61 +3,61 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import { assert } from '@reeve/kit/fault.ts'
 import { isBrokerPaused, type Store } from '../state/index.ts'
 import type { EvaluationQueue } from '../workload/index.ts'
-import { ReadyQueue, type Due } from './ready-queue.ts'
-import { UnsettledEvaluations } from './unsettled-evaluations.ts'
+import { ReadyQueue, type DequeuedEvaluation } from './ready-queue.ts'
+import { UndurableEvaluations } from './unsettled-evaluations.ts'
 
 /**
- * The evaluations that wait for the scheduler of this server. It is created once for each server
- * and enabled while the server leads; on a follower it is empty and schedules nothing.
+ * Queue of evaluations for the scheduler of this server. Created once per server and enabled while
+ * it leads; on a follower it is empty and rejects inline scheduling.
  */
 export class EvaluationBroker implements EvaluationQueue {
   readonly #store: Store
   readonly #clock: Clock
   /** Undefined while the broker is disabled. */
-  #ready: ReadyQueue | undefined
-  /** Undefined until the broker is enabled first: a follower has no use for it. */
-  #unsettled: UnsettledEvaluations | undefined
+  #queue: ReadyQueue | undefined
+  /** Undefined until the broker is first enabled; followers do not need it. */
+  #undurable: UndurableEvaluations | undefined
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store
     this.#clock = clock
   }
 
-  /** Begins to queue evaluations. Calls `wake` whenever one becomes due. */
+  /** Starts queueing evaluations. Calls `wake` whenever one becomes due. */
   enable(wake: () => void): void {
-    assert(this.#ready === undefined, 'one loop at a time takes evaluations')
-    this.#ready = new ReadyQueue(this.#clock, wake)
-    this.#unsettled ??= new UnsettledEvaluations(this.#store)
-    this.#unsettled.reset()
+    assert(this.#queue === undefined, 'one loop at a time takes evaluations')
+    this.#queue = new ReadyQueue(this.#clock, wake)
+    this.#undurable ??= new UndurableEvaluations(this.#store)
+    this.#undurable.reset()
   }
 
   /** Empties the queue: another server leads, or this one stops. */
   disable(): void {
-    this.#ready?.close()
-    this.#ready = undefined
+    this.#queue?.close()
+    this.#queue = undefined
   }
 
-  /** Queues an evaluation that is durable; does nothing while the broker is disabled. */
-  add(evaluation: Evaluation): void {
-    this.#unsettled?.delete(evaluation.ID)
-    this.#ready?.add(evaluation)
+  /** Queues a durable evaluation; no-op while the broker is disabled. */
+  enqueue(evaluation: Evaluation): void {
+    this.#undurable?.delete(evaluation.ID)
+    this.#queue?.enqueue(evaluation)
   }
 
-  /** Whether there is an evaluation to take. */
-  get hasDue(): boolean {
-    return this.#ready?.isReady === true && !isBrokerPaused(this.#store.tables)
+  /** True if an evaluation is ready and the broker is not paused. */
+  get hasReady(): boolean {
+    return this.#queue?.isReady === true && !isBrokerPaused(this.#store.tables)
   }
 
-  /** The next open one to carry out; undefined when none is due or an operator has paused it. */
-  take(): Due | undefined {
+  /** Returns the next open evaluation; undefined if none is due or the broker is paused. */
+  dequeue(): DequeuedEvaluation | undefined {
     const { tables } = this.#store
     if (isBrokerPaused(tables)) return undefined
-    return this.#ready?.take((id) => tables.evaluations.groupOf('status', id) !== undefined)
+    return this.#queue?.dequeue((id) => tables.evaluations.indexKeyOf('status', id) !== undefined)
   }
 
   mayScheduleInline(priority: number): boolean {
-    if (this.#ready === undefined || this.#ready.isReady) return false
+    if (this.#queue === undefined || this.#queue.isReady) return false
     if (isBrokerPaused(this.#store.tables)) return false
-    return this.#unsettled?.hasHigher(priority) !== true
+    return this.#undurable?.hasHigher(priority) !== true
   }
 }

@@ -1,34 +1,35 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { remove, type Store } from '../state/index.ts'
-import type { ControlLog } from './control-log.ts'
+import type { Logger } from './control-log.ts'
 
 /**
- * Expired tokens stop working at once (they are checked on use); their rows go within this time.
+ * Interval of the collection. Expired tokens are rejected immediately; their rows are deleted
+ * within this time.
  */
-const COLLECT_EVERY_MS = 60_000
+const TOKEN_INTERVAL_MS = 60_000
 
-export interface ExpiryLoopOptions {
+export interface TokenExpiryLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: ControlLog
-  /** Corrects the deadlines first if the clock has jumped. */
+  readonly log: Logger
+  /** Corrects stored deadlines if the clock has jumped. */
   readonly checkClock: () => void
 }
 
-/** Removes expired tokens, one-time tokens and join tokens. */
-export class ExpiryLoop {
-  readonly #options: ExpiryLoopOptions
+/** Deletes expired ACL tokens, one-time tokens and join tokens. */
+export class TokenExpiryLoop {
+  readonly #options: TokenExpiryLoopOptions
   #cancelTimer: () => void = () => undefined
 
-  constructor(options: ExpiryLoopOptions) {
+  constructor(options: TokenExpiryLoopOptions) {
     this.#options = options
   }
 
   start(): void {
-    this.#cancelTimer = this.#options.clock.after(COLLECT_EVERY_MS, () => {
+    this.#cancelTimer = this.#options.clock.after(TOKEN_INTERVAL_MS, () => {
       this.start()
-      this.collect()
+      this.runOnce()
     })
   }
 
@@ -36,16 +37,16 @@ export class ExpiryLoop {
     this.#cancelTimer()
   }
 
-  /** One round; also what the tests call. */
-  collect(): void {
+  /** Runs one collection. Also called by tests. */
+  runOnce(): void {
     const { store, clock, log, checkClock } = this.#options
     checkClock()
     const nowMs = clock.nowMs()
     const { acl_tokens, one_time_tokens, node_join_tokens } = store.tables
-    const expired = (time: string | null): boolean => time !== null && Date.parse(time) <= nowMs
-    const tokens = [...acl_tokens.rows()].filter((row) => expired(row.ExpirationTime))
-    const oneTime = [...one_time_tokens.rows()].filter((row) => expired(row.ExpiresAt))
-    const joinTokens = [...node_join_tokens.rows()].filter((row) => expired(row.ExpiresAt))
+    const isExpired = (time: string | null): boolean => time !== null && Date.parse(time) <= nowMs
+    const tokens = [...acl_tokens.rows()].filter((row) => isExpired(row.ExpirationTime))
+    const oneTimeTokens = [...one_time_tokens.rows()].filter((row) => isExpired(row.ExpiresAt))
+    const joinTokens = [...node_join_tokens.rows()].filter((row) => isExpired(row.ExpiresAt))
     try {
       if (tokens.length > 0)
         store.commit({
@@ -53,17 +54,17 @@ export class ExpiryLoop {
           cause: 'ACLTokenDeleted',
           changes: () => tokens.map((row) => remove('acl_tokens', row.AccessorID)),
         })
-      if (oneTime.length + joinTokens.length > 0)
+      if (oneTimeTokens.length + joinTokens.length > 0)
         store.commit({
           by: 'system',
           cause: undefined,
           changes: () => [
-            ...oneTime.map((row) => remove('one_time_tokens', row.AccessorID)),
+            ...oneTimeTokens.map((row) => remove('one_time_tokens', row.AccessorID)),
             ...joinTokens.map((row) => remove('node_join_tokens', row.ID)),
           ],
         })
     } catch (thrown) {
-      // The storage has failed: the next round, or the next start, removes them.
+      // Storage fault: the next run deletes them.
       if (!(thrown instanceof Fault)) throw thrown
       log.warn({ err: errorMessage(thrown) }, 'expired tokens could not be removed')
     }

@@ -3,60 +3,63 @@ import { isClientTerminal } from '../model/index.ts'
 import type { CommittedRow, Tables } from '../state/index.ts'
 
 /**
- * Where room may have come free since blocked evaluations were last looked at: the classes of the
- * nodes concerned, or anywhere.
+ * Tracks where capacity may have been freed since blocked evaluations were last queued: node
+ * classes, or everywhere.
  */
-export class FreedRoom {
+export class UnblockTracker {
   readonly #tables: Tables
-  readonly #classes = new Set<string>()
-  #isAnywhere = false
+  readonly #nodeClasses = new Set<string>()
+  #isEverywhere = false
 
   constructor(tables: Tables) {
     this.#tables = tables
   }
 
-  /** Takes note of a row that was written; true when it may have made room. */
-  note({ table, key }: CommittedRow): boolean {
-    if (table === 'settings' || table === 'node_pools') return this.noteAnywhere()
-    if (table === 'nodes') return this.#noteNode(key)
-    if (table === 'host_volumes') return this.#noteVolume(key)
+  /** Records a written row; returns true if it may have freed capacity. */
+  record({ table, key }: CommittedRow): boolean {
+    if (table === 'settings' || table === 'node_pools') return this.recordAll()
+    if (table === 'nodes') return this.#recordNode(key)
+    if (table === 'host_volumes') return this.#recordVolume(key)
     if (table !== 'allocations') return false
     const row = this.#tables.allocations.find(key)
-    return row !== undefined && isClientTerminal(row) && this.#noteNode(row.NodeID)
+    return row !== undefined && isClientTerminal(row) && this.#recordNode(row.NodeID)
   }
 
-  noteAnywhere(): true {
-    this.#isAnywhere = true
+  recordAll(): true {
+    this.#isEverywhere = true
     return true
   }
 
-  /** The blocked evaluations that may find room now. Forgets what was noted. */
-  takeConcerned(): readonly Evaluation[] {
-    const classes = [...this.#classes]
-    const isAnywhere = this.#isAnywhere
-    this.#classes.clear()
-    this.#isAnywhere = false
+  /** Returns the blocked evaluations that may succeed now, and resets the tracker. */
+  takeUnblocked(): readonly Evaluation[] {
+    const classes = [...this.#nodeClasses]
+    const isEverywhere = this.#isEverywhere
+    this.#nodeClasses.clear()
+    this.#isEverywhere = false
     return this.#tables.evaluations
-      .rowsIn('status', 'blocked')
-      .filter((row) => isAnywhere || classes.some((one) => mayUse(row, one)))
+      .rowsByIndex('status', 'blocked')
+      .filter((row) => isEverywhere || classes.some((one) => isClassEligible(row, one)))
   }
 
-  /** Notes a volume that is ready, because it is new or was changed. */
-  #noteVolume(key: string): boolean {
+  /** Records a volume that became ready or was changed. */
+  #recordVolume(key: string): boolean {
     const volume = this.#tables.host_volumes.find(key)
-    return volume?.State === 'ready' && this.#noteNode(volume.NodeID)
+    return volume?.State === 'ready' && this.#recordNode(volume.NodeID)
   }
 
-  #noteNode(nodeId: string): boolean {
+  #recordNode(nodeId: string): boolean {
     const node = this.#tables.nodes.find(nodeId)
     if (node?.Status !== 'ready') return false
-    this.#classes.add(node.ComputedClass)
+    this.#nodeClasses.add(node.ComputedClass)
     return true
   }
 }
 
-/** A class that was not there when it was blocked may do. */
-function mayUse(
+/**
+ * True if nodes of the class may be eligible; classes that were unknown when it blocked count as
+ * eligible.
+ */
+function isClassEligible(
   { EscapedComputedClass, ClassEligibility }: Evaluation,
   nodeClass: string,
 ): boolean {

@@ -1,37 +1,37 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { collectGarbage, GARBAGE_AGES, type GarbageAges, type Store } from '../state/index.ts'
-import type { ControlLog } from './control-log.ts'
+import { runGc, DEFAULT_GC_THRESHOLDS, type GcThresholds, type Store } from '../state/index.ts'
+import type { Logger } from './control-log.ts'
 
-/** How often each of the collectors runs. */
-const COLLECT_EVERY_MS = 5 * 60_000
+/** Interval of the collection. */
+const GARBAGE_INTERVAL_MS = 5 * 60_000
 
-export interface GarbageLoopOptions {
+export interface GarbageCollectionLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: ControlLog
-  readonly ages?: GarbageAges
-  /** Gives others their turn between two slices. */
-  readonly nextTurn?: () => Promise<void>
+  readonly log: Logger
+  readonly ages?: GcThresholds
+  /** Yields to the event loop between slices. */
+  readonly yieldToEventLoop?: () => Promise<void>
 }
 
 /**
- * Removes what has ended and nobody needs: jobs, evaluations with their allocations, deployments,
- * nodes. Expired tokens are the expiry loop's. It remembers nothing: each round begins anew.
+ * Deletes terminal jobs, evaluations with their allocations, deployments and nodes after their
+ * retention. Tokens are handled by the token expiry loop. No state is kept between runs.
  */
-export class GarbageLoop {
-  readonly #options: GarbageLoopOptions
+export class GarbageCollectionLoop {
+  readonly #options: GarbageCollectionLoopOptions
   #cancelTimer: () => void = () => undefined
   #running: Promise<void> | undefined
   #stopped = false
 
-  constructor(options: GarbageLoopOptions) {
+  constructor(options: GarbageCollectionLoopOptions) {
     this.#options = options
   }
 
   start(): void {
-    this.#cancelTimer = this.#options.clock.after(COLLECT_EVERY_MS, () => {
+    this.#cancelTimer = this.#options.clock.after(GARBAGE_INTERVAL_MS, () => {
       this.start()
       this.#run()
     })
@@ -43,31 +43,31 @@ export class GarbageLoop {
     await this.#running
   }
 
-  /** Resolves when no round is under way; what the tests wait for. */
+  /** Resolves when no run is active. For tests. */
   async idle(): Promise<void> {
     await this.#running
   }
 
-  /** A round that takes longer than the time between two is not joined by the next. */
+  /** Skips the run if the previous one is still active. */
   #run(): void {
-    this.#running ??= this.#round().finally(() => {
+    this.#running ??= this.#runOnce().finally(() => {
       this.#running = undefined
     })
   }
 
-  async #round(): Promise<void> {
-    const { store, clock, log, ages, nextTurn } = this.#options
+  async #runOnce(): Promise<void> {
+    const { store, clock, log, ages, yieldToEventLoop } = this.#options
     try {
-      const counts = await collectGarbage(store, {
+      const counts = await runGc(store, {
         by: 'system',
         nowMs: clock.nowMs(),
-        ages: ages ?? GARBAGE_AGES,
-        nextTurn: nextTurn ?? (() => setImmediate()),
+        ages: ages ?? DEFAULT_GC_THRESHOLDS,
+        yieldToEventLoop: yieldToEventLoop ?? (() => setImmediate()),
         isStopped: () => this.#stopped,
       })
       if (Object.values(counts).some((count) => count > 0)) log.info(counts, 'garbage collected')
     } catch (thrown) {
-      // The storage has failed: the next round, or the next start, goes on.
+      // Storage fault: the next run continues.
       if (!(thrown instanceof Fault)) throw thrown
       log.warn({ err: errorMessage(thrown) }, 'garbage could not be collected')
     }

@@ -2,7 +2,7 @@ import type { NodeStatus } from '@reeve/contract'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import {
-  isStatusNews,
+  triggersEvaluations,
   nextNodeStatus,
   withNodeEvent,
   type AllocationRow,
@@ -12,77 +12,83 @@ import {
 import {
   nodeEvaluations,
   put,
-  wholeText,
-  withJobRows,
+  joinRowJson,
+  withDerivedRows,
   withVolumeRows,
   type Commit,
   type CommittedRow,
   type Stamp,
   type Store,
 } from '../state/index.ts'
-import type { ControlLog } from './control-log.ts'
-import { Deadlines } from './presence/deadlines.ts'
-import type { JobConsequence, LostNode } from './presence/decide-node-loss.ts'
-import { liveOn, returnUntilMs } from './presence/node-facts.ts'
-import { HEARTBEAT_MISSED, nodeLoss, nodeLossRows } from './presence/node-loss-rows.ts'
-import { DEFAULT_PRESENCE, heartbeatMsFor, type PresenceSettings } from './presence/settings.ts'
+import type { Logger } from './control-log.ts'
+import { HeartbeatDeadlines } from './presence/deadlines.ts'
+import type { NodeLossConsequence, LostNode } from './presence/decide-node-loss.ts'
+import { nonTerminalOn, latestReconnectDeadlineMs } from './presence/node-facts.ts'
+import { HEARTBEAT_MISSED, computeNodeLoss, nodeLossChanges } from './presence/node-loss-rows.ts'
+import {
+  DEFAULT_HEARTBEAT_SETTINGS,
+  heartbeatIntervalMs,
+  type HeartbeatSettings,
+} from './presence/settings.ts'
 
-/** Between two heartbeats of a node, unless the settings or the number of nodes say otherwise. */
-export const HEARTBEAT_MS = DEFAULT_PRESENCE.heartbeatMsMin
-/** Between two looks at whose time has come. */
-const CHECK_MS_MIN = 50
-/** A look that comes later than this says of the server, not of nodes, that it was not there. */
-const LATE_MS_MAX = 1_000
-/** Nodes given up in one turn; when a network breaks, others must get theirs in between. */
-const NODES_PER_TURN = 50
-/** How often a disconnected node is asked whether anything on it can still come back. */
-const RECHECK_MS = 30_000
+/** Default heartbeat interval. */
+export const DEFAULT_HEARTBEAT_MS = DEFAULT_HEARTBEAT_SETTINGS.heartbeatMsMin
+/** Minimum time between two checks. */
+const MIN_CHECK_INTERVAL_MS = 50
+/**
+ * If the timer fires this late, the server itself was stalled, and missed heartbeats prove nothing.
+ */
+const TIMER_DRIFT_MS_MAX = 1_000
+/** Nodes marked per check; during a network failure other work must run in between. */
+const NODES_PER_CHECK = 50
+/** Interval at which a disconnected node is checked for allocations that may still reconnect. */
+const RECHECK_INTERVAL_MS = 30_000
 
-export interface PresenceOptions {
+export interface HeartbeatMonitorOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource
-  readonly log: ControlLog
-  readonly settings?: PresenceSettings
+  readonly log: Logger
+  readonly settings?: HeartbeatSettings
 }
 
 /**
- * Who is there. A node that was silent too long is down, or disconnected while something on it may
- * come back; one that is back is ready when it has said how its allocations are. What it decides
- * from is in the state; who spoke when is in memory only.
+ * Monitors node heartbeats. A node that misses them is marked down, or disconnected while its
+ * allocations may reconnect. A returning node becomes ready after it has reported its allocations.
+ * Decisions are based on the state; only contact times are in memory.
  */
-export class Presence {
-  readonly #options: PresenceOptions
-  readonly #settings: PresenceSettings
-  readonly #deadlines = new Deadlines()
-  /** Initializing nodes, each with the allocations that it has not spoken of since it is back. */
-  readonly #returning = new Map<string, Set<string>>()
-  /** Of those, the ones that have said something. */
-  readonly #spoke = new Set<string>()
-  #armedMs = Infinity
+export class HeartbeatMonitor {
+  readonly #options: HeartbeatMonitorOptions
+  readonly #settings: HeartbeatSettings
+  readonly #deadlines = new HeartbeatDeadlines()
+  /** Initializing nodes with the allocations that they have not reported yet. */
+  readonly #initializing = new Map<string, Set<string>>()
+  /** Initializing nodes to check for readiness. */
+  readonly #toAdmit = new Set<string>()
+  #timerMs = Infinity
   #cancelTimer: () => void = () => undefined
   #cancelAdmission: (() => void) | undefined
   #unsubscribe: () => void = () => undefined
   #isStopped = false
 
-  constructor(options: PresenceOptions) {
+  constructor(options: HeartbeatMonitorOptions) {
     this.#options = options
-    this.#settings = options.settings ?? DEFAULT_PRESENCE
+    this.#settings = options.settings ?? DEFAULT_HEARTBEAT_SETTINGS
   }
 
-  /** Nobody has been heard yet: whoever was there gets the time to come back. */
+  /** No heartbeat was received yet, so all nodes get time to reconnect. */
   start(): void {
     const { store, clock } = this.#options
-    this.#unsubscribe = store.log.subscribe((commits) => this.#follow(commits))
-    const dueMs = clock.monotonicMs() + this.#settings.returnMs
+    this.#unsubscribe = store.log.subscribe((commits) => this.#onCommits(commits))
+    const dueMs = clock.monotonicMs() + this.#settings.failoverTtlMs
     for (const node of store.tables.nodes.rows()) {
       if (node.Status !== 'down') this.#deadlines.set(node.ID, dueMs)
-      this.#noteNode(node.ID)
+      this.#trackNode(node.ID)
     }
-    this.#arm()
+    this.#armTimer()
   }
 
-  /** Nobody is given up from here on: whoever stops hangs up on nodes that are well. */
+  /** No node is marked after this: a stopping server closes the channels of healthy nodes. */
   stop(): void {
     this.#isStopped = true
     this.#unsubscribe()
@@ -90,114 +96,122 @@ export class Presence {
     this.#cancelAdmission?.()
   }
 
-  /** How long a node may wait before it speaks again. */
-  get heartbeatMs(): number {
-    return heartbeatMsFor(this.#options.store.tables.nodes.size, this.#settings)
+  /** Current heartbeat interval. */
+  get heartbeatIntervalMs(): number {
+    return heartbeatIntervalMs(this.#options.store.tables.nodes.size, this.#settings)
   }
 
-  /** The node said something. */
-  seen(nodeId: string): void {
+  /** Records a message of the node. */
+  recordHeartbeat(nodeId: string): void {
     if (this.#isStopped) return
-    const dueMs = this.#options.clock.monotonicMs() + this.heartbeatMs + this.#settings.graceMs
+    const dueMs =
+      this.#options.clock.monotonicMs() + this.heartbeatIntervalMs + this.#settings.graceMs
     this.#deadlines.set(nodeId, dueMs)
-    this.#arm()
-    if (this.#returning.has(nodeId)) this.#admitSoon(nodeId)
+    this.#armTimer()
+    if (this.#initializing.has(nodeId)) this.#scheduleAdmission(nodeId)
   }
 
-  /** Wakes when the next time comes; a wake that is set already is kept if it is early enough. */
-  #arm(): void {
+  /** Arms the timer for the next deadline, unless it is armed early enough. */
+  #armTimer(): void {
     const { nextMs } = this.#deadlines
-    if (nextMs === undefined || nextMs >= this.#armedMs) return
+    if (nextMs === undefined || nextMs >= this.#timerMs) return
     const nowMs = this.#options.clock.monotonicMs()
     this.#cancelTimer()
-    this.#armedMs = Math.max(nextMs, nowMs + CHECK_MS_MIN)
-    this.#cancelTimer = this.#options.clock.after(this.#armedMs - nowMs, () => {
-      const lateMs = this.#options.clock.monotonicMs() - this.#armedMs
-      this.#armedMs = Infinity
-      if (lateMs > LATE_MS_MAX) this.#hearAgain(lateMs)
-      else this.#giveUpSilent()
-      this.#arm()
+    this.#timerMs = Math.max(nextMs, nowMs + MIN_CHECK_INTERVAL_MS)
+    this.#cancelTimer = this.#options.clock.after(this.#timerMs - nowMs, () => {
+      const lateMs = this.#options.clock.monotonicMs() - this.#timerMs
+      this.#timerMs = Infinity
+      if (lateMs > TIMER_DRIFT_MS_MAX) this.#extendDeadlines(lateMs)
+      else this.#markOverdue()
+      this.#armTimer()
     })
   }
 
   /**
-   * This server was paused, or had no processor: nodes spoke meanwhile and were not heard. What
-   * they said is read after this turn, and whoever hung up dials again; all get time for that.
+   * The server was stalled, and heartbeats sent meanwhile are still unread; all overdue nodes get
+   * more time.
    */
-  #hearAgain(lateMs: number): void {
+  #extendDeadlines(lateMs: number): void {
     const { clock, log } = this.#options
     const nowMs = clock.monotonicMs()
-    const dueMs = nowMs + this.heartbeatMs + this.#settings.graceMs
+    const dueMs = nowMs + this.heartbeatIntervalMs + this.#settings.graceMs
     let count = 0
-    for (let id = this.#deadlines.take(nowMs); id !== undefined; id = this.#deadlines.take(nowMs)) {
+    for (
+      let id = this.#deadlines.takeDue(nowMs);
+      id !== undefined;
+      id = this.#deadlines.takeDue(nowMs)
+    ) {
       this.#deadlines.set(id, dueMs)
       count += 1
     }
-    if (count > 0) log.warn({ lateMs, nodes: count }, 'this server was paused; nodes get more time')
+    if (count > 0) log.warn({ lateMs, nodes: count }, 'server was stalled; deadlines extended')
   }
 
-  #giveUpSilent(): void {
+  #markOverdue(): void {
     const { clock, log } = this.#options
     const nowMs = clock.monotonicMs()
-    for (let count = 0; count < NODES_PER_TURN; count++) {
-      const nodeId = this.#deadlines.take(nowMs)
+    for (let count = 0; count < NODES_PER_CHECK; count++) {
+      const nodeId = this.#deadlines.takeDue(nowMs)
       if (nodeId === undefined) return
       try {
-        this.#giveUp(nodeId)
+        this.#markMissed(nodeId)
       } catch (thrown) {
-        // The storage has failed. Another round finds the node as silent as this one did.
+        // Storage fault: the next check finds the node overdue again.
         if (!(thrown instanceof Fault)) throw thrown
-        log.warn({ nodeId, err: errorMessage(thrown) }, 'silent node not marked')
-        this.#deadlines.set(nodeId, nowMs + RECHECK_MS)
+        log.warn({ nodeId, err: errorMessage(thrown) }, 'node could not be marked as missed')
+        this.#deadlines.set(nodeId, nowMs + RECHECK_INTERVAL_MS)
         return
       }
     }
   }
 
-  #giveUp(nodeId: string): void {
+  #markMissed(nodeId: string): void {
     const { store, clock, log } = this.#options
     const nowMs = clock.nowMs()
     const node = store.tables.nodes.find(nodeId)
     if (node === undefined) return
-    const untilMs = returnUntilMs(store.tables, nodeId, nowMs)
+    const reconnectUntilMs = latestReconnectDeadlineMs(store.tables, nodeId, nowMs)
     const status = nextNodeStatus(node.Status, 'silence', {
-      ...NOTHING_AWAITED,
-      mayReconnect: untilMs !== undefined,
+      ...DEFAULT_STATUS_INPUTS,
+      mayReconnect: reconnectUntilMs !== undefined,
     })
-    if (status === 'disconnected' && untilMs !== undefined)
-      this.#deadlines.set(nodeId, clock.monotonicMs() + Math.min(untilMs - nowMs, RECHECK_MS))
+    if (status === 'disconnected' && reconnectUntilMs !== undefined)
+      this.#deadlines.set(
+        nodeId,
+        clock.monotonicMs() + Math.min(reconnectUntilMs - nowMs, RECHECK_INTERVAL_MS),
+      )
     if (status === node.Status) return
     log.warn({ nodeId, name: node.Name, status }, 'node missed its heartbeats')
-    this.#writeLoss(node, status, nowMs)
+    this.#commitLoss(node, status, nowMs)
   }
 
-  /** One commit: the node, the jobs that are delayed or quarantined, and their evaluations. */
-  #writeLoss(node: NodeRow, status: NodeStatus, nowMs: number): void {
+  /** Commits the node, the delayed or quarantined jobs, and their evaluations together. */
+  #commitLoss(node: NodeRow, status: NodeStatus, nowMs: number): void {
     const { store, ids, log } = this.#options
     const { tables } = store
-    const lost = { id: node.ID, ...this.#contactOf(nowMs) }
-    // A node that was disconnected before has lost nothing more.
-    const isNew = node.Status !== 'disconnected'
-    const quarantined: JobConsequence[] = []
+    const lost = { id: node.ID, ...this.#contactTimes(nowMs) }
+    // A node that was already disconnected has no new loss.
+    const isNewLoss = node.Status !== 'disconnected'
+    const quarantined: NodeLossConsequence[] = []
     store.commit({
       by: 'system',
       cause: 'NodeEvent',
       changes: (stamp) => {
-        const { consequences, details } = isNew ? nodeLoss(tables, lost, stamp) : NO_LOSS
+        const { consequences, details } = isNewLoss ? computeNodeLoss(tables, lost, stamp) : NO_LOSS
         quarantined.push(...consequences.filter(({ quarantine }) => quarantine !== undefined))
         const event = {
           subsystem: 'Heartbeat',
           message: HEARTBEAT_MISSED,
           details: { status, ...details },
         } as const
-        const why = { description: 'heartbeat missed', event }
-        return withJobRows(tables, [
+        const reason = { description: 'heartbeat missed', event }
+        return withDerivedRows(tables, [
           ...withVolumeRows(
             tables,
-            [put('nodes', withStatus(node, status, { why, stamp }))],
+            [put('nodes', withNodeStatus(node, status, { why: reason, stamp }))],
             stamp,
           ),
-          ...nodeLossRows(consequences, stamp, ids),
+          ...nodeLossChanges(consequences, stamp, ids),
           ...nodeEvaluations(tables, node, { stamp, ids }),
         ])
       },
@@ -206,90 +220,90 @@ export class Presence {
       log.warn({ namespace: job.Namespace, job: job.ID, ...quarantine }, 'job quarantined')
   }
 
-  /** When a node whose time has just run out was last heard of, as far as that is known. */
-  #contactOf(nowMs: number): Omit<LostNode, 'id'> {
-    const { heartbeatMs } = this
+  /** Estimated contact times of a node that has just missed its heartbeats. */
+  #contactTimes(nowMs: number): Omit<LostNode, 'id'> {
+    const { heartbeatIntervalMs: heartbeatMs } = this
     const { graceMs } = this.#settings
-    const noticeMs = heartbeatMs + graceMs
-    return { lastContactMs: nowMs - noticeMs, heartbeatDueMs: nowMs - graceMs, noticeMs }
+    const detectionMs = heartbeatMs + graceMs
+    return { lastContactMs: nowMs - detectionMs, heartbeatDueMs: nowMs - graceMs, detectionMs }
   }
 
-  /** Whatever became of nodes and of allocations on nodes that are coming back. */
-  #follow(commits: readonly Commit[]): void {
+  /** Tracks status changes of nodes and reports of initializing nodes. */
+  #onCommits(commits: readonly Commit[]): void {
     for (const commit of commits)
       for (const row of commit.rows) {
-        if (row.table === 'nodes') this.#noteNode(row.key)
-        else if (row.table === 'allocations' && this.#returning.size > 0)
-          this.#noteReport(row, commit.index)
+        if (row.table === 'nodes') this.#trackNode(row.key)
+        else if (row.table === 'allocations' && this.#initializing.size > 0)
+          this.#trackReport(row, commit.index)
       }
   }
 
-  /** On every channel a node says anew how all its allocations are: what it said before counts. */
-  #noteNode(nodeId: string): void {
+  /** On every new channel a node reports all its allocations, so earlier reports count. */
+  #trackNode(nodeId: string): void {
     const { tables } = this.#options.store
-    if (tables.nodes.find(nodeId)?.Status !== 'initializing') this.#returning.delete(nodeId)
-    else if (!this.#returning.has(nodeId))
-      this.#returning.set(nodeId, new Set(liveOn(tables, nodeId)))
+    if (tables.nodes.find(nodeId)?.Status !== 'initializing') this.#initializing.delete(nodeId)
+    else if (!this.#initializing.has(nodeId))
+      this.#initializing.set(nodeId, new Set(nonTerminalOn(tables, nodeId)))
   }
 
-  #noteReport(row: CommittedRow, index: number): void {
-    const nodeId = this.#options.store.tables.allocations.groupOf('node', row.key)
-    const awaited = nodeId === undefined ? undefined : this.#returning.get(nodeId)
-    if (nodeId === undefined || awaited?.has(row.key) !== true) return
-    // The text of a row of that table. What the servers wrote themselves is no word of the node.
-    if ((JSON.parse(wholeText(row.text)) as AllocationRow).AllocModifyIndex === index) return
-    awaited.delete(row.key)
-    if (awaited.size === 0) this.#admitSoon(nodeId)
+  #trackReport(row: CommittedRow, index: number): void {
+    const nodeId = this.#options.store.tables.allocations.indexKeyOf('node', row.key)
+    const unreported = nodeId === undefined ? undefined : this.#initializing.get(nodeId)
+    if (nodeId === undefined || unreported?.has(row.key) !== true) return
+    // The text is a row of that table. Changes by the servers are no reports of the node.
+    if ((JSON.parse(joinRowJson(row.text)) as AllocationRow).AllocModifyIndex === index) return
+    unreported.delete(row.key)
+    if (unreported.size === 0) this.#scheduleAdmission(nodeId)
   }
 
-  #admitSoon(nodeId: string): void {
-    this.#spoke.add(nodeId)
+  #scheduleAdmission(nodeId: string): void {
+    this.#toAdmit.add(nodeId)
     this.#cancelAdmission ??= this.#options.clock.after(0, () => {
       this.#cancelAdmission = undefined
-      const spoke = [...this.#spoke]
-      this.#spoke.clear()
-      for (const one of spoke) this.#admit(one)
+      const nodeIds = [...this.#toAdmit]
+      this.#toAdmit.clear()
+      for (const one of nodeIds) this.#admit(one)
     })
   }
 
   #admit(nodeId: string): void {
     const { store, log } = this.#options
-    const awaited = this.#returning.get(nodeId)
+    const unreported = this.#initializing.get(nodeId)
     const node = store.tables.nodes.find(nodeId)
-    if (awaited === undefined || node === undefined) return
-    for (const id of awaited)
-      if (store.tables.allocations.groupOf('live', id) === undefined) awaited.delete(id)
+    if (unreported === undefined || node === undefined) return
+    for (const id of unreported)
+      if (store.tables.allocations.indexKeyOf('live', id) === undefined) unreported.delete(id)
     const status = nextNodeStatus(node.Status, 'heartbeat', {
-      ...NOTHING_AWAITED,
-      awaitsReports: awaited.size > 0,
+      ...DEFAULT_STATUS_INPUTS,
+      awaitsReports: unreported.size > 0,
       hasPool: store.tables.node_pools.has(node.NodePool),
     })
     if (status !== 'ready' || node.Status === 'ready') return
     try {
-      this.#write(node, status, {
+      this.#commitStatus(node, status, {
         description: '',
         event: { subsystem: 'Heartbeat', message: 'Node is back and ready' },
       })
     } catch (thrown) {
-      // The storage has failed; its next heartbeat asks again.
+      // Storage fault: the next heartbeat retries.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ nodeId, err: errorMessage(thrown) }, 'node that is back not marked ready')
+      log.warn({ nodeId, err: errorMessage(thrown) }, 'reconnected node could not be marked ready')
     }
   }
 
-  #write(node: NodeRow, status: NodeStatus, why: StatusReason): void {
+  #commitStatus(node: NodeRow, status: NodeStatus, reason: StatusReason): void {
     const { store, ids } = this.#options
     store.commit({
       by: 'system',
       cause: 'NodeEvent',
       changes: (stamp) =>
-        withJobRows(store.tables, [
+        withDerivedRows(store.tables, [
           ...withVolumeRows(
             store.tables,
-            [put('nodes', withStatus(node, status, { why, stamp }))],
+            [put('nodes', withNodeStatus(node, status, { why: reason, stamp }))],
             stamp,
           ),
-          ...(isStatusNews(node.Status, status)
+          ...(triggersEvaluations(node.Status, status)
             ? nodeEvaluations(store.tables, node, { stamp, ids })
             : []),
         ]),
@@ -298,14 +312,14 @@ export class Presence {
 }
 
 const NO_LOSS = { consequences: [], details: {} } as const
-const NOTHING_AWAITED = { awaitsReports: false, hasPool: true, mayReconnect: false } as const
+const DEFAULT_STATUS_INPUTS = { awaitsReports: false, hasPool: true, mayReconnect: false } as const
 
 interface StatusReason {
   readonly description: string
   readonly event: NewNodeEvent
 }
 
-function withStatus(
+function withNodeStatus(
   node: NodeRow,
   status: NodeStatus,
   { why, stamp }: { readonly why: StatusReason; readonly stamp: Stamp },

@@ -6,8 +6,8 @@ import { isoFromMs } from '@reeve/kit/duration.ts'
 import { ReadyQueue } from './ready-queue.ts'
 
 /**
- * A clock that can be set back while timers go on, as on a real machine, and whose timers are fast:
- * at a rate of 1.1 a timer of 11 s fires after 10 s of its wall clock.
+ * A clock that can be set back without affecting timers, as on a real machine. Its timers are fast:
+ * at a rate of 1.1 a timer of 11 s fires after 10 s of wall clock.
  */
 class SettableClock implements Clock {
   skewMs = 0
@@ -45,10 +45,10 @@ const cases = [
   { name: 'a clock that was set back by a day', backMs: 86_400_000, readyAfterMs: 20_000 },
 ]
 for (const { name, backMs, readyAfterMs } of cases)
-  test(`ready queue: an evaluation that waits is due with ${name}`, () => {
+  test(`ready queue: delayed evaluation is due with ${name}`, () => {
     const clock = new SettableClock()
     const queue = new ReadyQueue(clock, () => undefined)
-    queue.add({ ...anEvaluation(aJob()), WaitUntil: isoFromMs(NOW_MS + 10_000) })
+    queue.enqueue({ ...anEvaluation(aJob()), WaitUntil: isoFromMs(NOW_MS + 10_000) })
     clock.skewMs = -backMs
     for (let ms = 1_000; ms < readyAfterMs; ms += 1_000) {
       clock.pass(1_000)
@@ -58,12 +58,12 @@ for (const { name, backMs, readyAfterMs } of cases)
     assert.equal(queue.isReady, true)
   })
 
-test('ready queue: timers that are fast make no evaluation due before its time', () => {
+test('ready queue: early timers do not make evaluations due early', () => {
   const clock = new SettableClock()
   clock.timerRate = 1.04
   const waitMs = 110_000
   const queue = new ReadyQueue(clock, () => undefined)
-  queue.add({ ...anEvaluation(aJob()), WaitUntil: isoFromMs(NOW_MS + waitMs) })
+  queue.enqueue({ ...anEvaluation(aJob()), WaitUntil: isoFromMs(NOW_MS + waitMs) })
   for (let ms = 1; ms < waitMs; ms++) {
     clock.pass(1)
     assert.equal(queue.isReady, false, `after ${ms} ms`)

@@ -4,35 +4,34 @@ import { Heap } from '@reeve/kit/heap.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { namespacedKey } from '../state/index.ts'
 
-interface Waiting {
+interface QueuedEvaluation {
   readonly id: string
-  readonly job: string
+  readonly jobKey: string
   readonly priority: number
   readonly createIndex: number
-  /** When it was queued: an evaluation whose plan was partial queues behind the others again. */
+  /** Position in the queue: an evaluation with a partial plan queues again behind the others. */
   readonly queuedIndex: number
   readonly isBlocked: boolean
 }
 
-/** An evaluation to carry out. */
-export interface Due {
+/** An evaluation to process. */
+export interface DequeuedEvaluation {
   readonly id: string
-  /** Others of its job that waited too: the same run settles them. */
+  /** Other queued evaluations of its job, completed by the same run. */
   readonly superseded: readonly string[]
 }
 
 /**
- * Evaluations that wait for the scheduler: the job with the highest priority first, then the one
- * that has waited longest. One that is not due yet waits for its time. Adding one twice changes
- * nothing.
+ * Queue of evaluations: highest priority first, then longest waiting. Evaluations with a future
+ * `WaitUntil` are added when due. Adding one twice has no effect.
  */
 export class ReadyQueue {
   readonly #clock: Clock
   readonly #wake: () => void
-  readonly #heap = new Heap<Waiting>(
+  readonly #heap = new Heap<QueuedEvaluation>(
     (a, b) => b.priority - a.priority || a.queuedIndex - b.queuedIndex || compareText(a.id, b.id),
   )
-  readonly #ready = new Map<string, Map<string, Waiting>>()
+  readonly #readyByJob = new Map<string, Map<string, QueuedEvaluation>>()
   readonly #timers = new Map<string, () => void>()
 
   constructor(clock: Clock, wake: () => void) {
@@ -41,47 +40,46 @@ export class ReadyQueue {
   }
 
   get isReady(): boolean {
-    return this.#ready.size > 0
+    return this.#readyByJob.size > 0
   }
 
-  add(evaluation: Evaluation): void {
+  enqueue(evaluation: Evaluation): void {
     const { ID: id } = evaluation
-    if (this.#ready.get(jobOf(evaluation))?.has(id) === true) return
+    if (this.#readyByJob.get(jobKeyOf(evaluation))?.has(id) === true) return
     const delayMs = Date.parse(evaluation.WaitUntil) - this.#clock.nowMs()
     this.#timers.get(id)?.()
     this.#timers.delete(id)
-    if (delayMs > 0) this.#pushLater(evaluation, delayMs)
+    if (delayMs > 0) this.#pushWhenDue(evaluation, delayMs)
     else this.#push(evaluation)
   }
 
   /**
-   * A timer that is fast, or a clock that was set back, ends the wait before the time has come, and
-   * what the evaluation decides may depend on the time. It waits on, twice as long as it had to at
-   * most: no clock delays it for ever.
+   * Waits again if the timer fired before `WaitUntil`, because the decision may depend on the time.
+   * The total wait is at most twice the original delay, so no clock change blocks it forever.
    */
-  #pushLater(evaluation: Evaluation, delayMs: number, patienceMs = 2 * delayMs): void {
+  #pushWhenDue(evaluation: Evaluation, delayMs: number, maxWaitMs = 2 * delayMs): void {
     const cancel = this.#clock.after(delayMs, () => {
-      const leftMs = Date.parse(evaluation.WaitUntil) - this.#clock.nowMs()
-      const nextMs = Math.min(leftMs, patienceMs - delayMs)
-      if (nextMs > 0) this.#pushLater(evaluation, nextMs, patienceMs - delayMs)
+      const remainingMs = Date.parse(evaluation.WaitUntil) - this.#clock.nowMs()
+      const nextMs = Math.min(remainingMs, maxWaitMs - delayMs)
+      if (nextMs > 0) this.#pushWhenDue(evaluation, nextMs, maxWaitMs - delayMs)
       else this.#push(evaluation)
     })
     this.#timers.set(evaluation.ID, cancel)
   }
 
   /**
-   * The next one to carry out; undefined when none is due. A run decides from the state as it is,
-   * so one run does for all evaluations of a job that wait: the newest of them, because whoever
-   * changed the job last watches that one. What was ended while it waited is dropped.
+   * Returns the next evaluation; undefined if none is due. One run completes all queued evaluations
+   * of a job: the newest is processed, because its creator watches it. Evaluations that ended while
+   * queued are dropped.
    */
-  take(isOpen: (id: string) => boolean): Due | undefined {
+  dequeue(isOpen: (id: string) => boolean): DequeuedEvaluation | undefined {
     for (let next = this.#heap.pop(); next !== undefined; next = this.#heap.pop()) {
-      const ofJob = this.#ready.get(next.job)
-      if (ofJob?.get(next.id) !== next) continue
-      this.#ready.delete(next.job)
-      const [first, ...others] = [...ofJob.values()].filter(({ id }) => isOpen(id))
+      const readyOfJob = this.#readyByJob.get(next.jobKey)
+      if (readyOfJob?.get(next.id) !== next) continue
+      this.#readyByJob.delete(next.jobKey)
+      const [first, ...others] = [...readyOfJob.values()].filter(({ id }) => isOpen(id))
       if (first === undefined) continue
-      const chosen = others.reduce(preferred, first)
+      const chosen = others.reduce(moreRecentRequest, first)
       return {
         id: chosen.id,
         superseded: [first, ...others]
@@ -100,29 +98,30 @@ export class ReadyQueue {
   #push(evaluation: Evaluation): void {
     const { CreateIndex, ModifyIndex } = evaluation
     const isBlocked = evaluation.Status === 'blocked'
-    const waiting: Waiting = {
+    const queued: QueuedEvaluation = {
       id: evaluation.ID,
-      job: jobOf(evaluation),
+      jobKey: jobKeyOf(evaluation),
       priority: evaluation.Priority,
       createIndex: CreateIndex,
       queuedIndex: isBlocked ? CreateIndex : Math.max(CreateIndex, ModifyIndex),
       isBlocked,
     }
-    this.#timers.delete(waiting.id)
-    const ofJob = this.#ready.get(waiting.job)
-    if (ofJob === undefined) this.#ready.set(waiting.job, new Map([[waiting.id, waiting]]))
-    else ofJob.set(waiting.id, waiting)
-    this.#heap.push(waiting)
+    this.#timers.delete(queued.id)
+    const readyOfJob = this.#readyByJob.get(queued.jobKey)
+    if (readyOfJob === undefined)
+      this.#readyByJob.set(queued.jobKey, new Map([[queued.id, queued]]))
+    else readyOfJob.set(queued.id, queued)
+    this.#heap.push(queued)
     this.#wake()
   }
 }
 
-function jobOf({ Namespace, JobID }: Evaluation): string {
+function jobKeyOf({ Namespace, JobID }: Evaluation): string {
   return namespacedKey(Namespace, JobID)
 }
 
-/** One that waited for room gives way to one that somebody asked for. */
-function preferred(a: Waiting, b: Waiting): Waiting {
+/** A blocked evaluation yields to a requested one. */
+function moreRecentRequest(a: QueuedEvaluation, b: QueuedEvaluation): QueuedEvaluation {
   if (a.isBlocked !== b.isBlocked) return a.isBlocked ? b : a
   return a.priority > b.priority || (a.priority === b.priority && a.createIndex > b.createIndex)
     ? a

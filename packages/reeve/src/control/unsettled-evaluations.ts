@@ -2,10 +2,10 @@ import type { Evaluation } from '@reeve/contract'
 import type { Store, TableObserver } from '../state/index.ts'
 
 /**
- * Pending evaluations that are applied and not durable yet, so that the queue does not have them.
- * An inline placement must not take the room of one with a higher priority.
+ * Pending evaluations that are applied but not yet durable, so not yet in the queue. An inline
+ * placement must not take the capacity of one with a higher priority.
  */
-export class UnsettledEvaluations implements TableObserver<'evaluations'> {
+export class UndurableEvaluations implements TableObserver<'evaluations'> {
   readonly #priorities = new Map<string, number>()
 
   constructor(store: Store) {
@@ -21,14 +21,14 @@ export class UnsettledEvaluations implements TableObserver<'evaluations'> {
     this.#priorities.clear()
   }
 
-  /** The queue has it from here on. */
+  /** Removes an evaluation that is now in the queue. */
   delete(id: string): void {
     this.#priorities.delete(id)
   }
 
   /**
-   * Whether one of them has a higher priority. Those with the same one do not count: they came in
-   * the same moment, and under load one that waits would make all others wait.
+   * True if one has a higher priority. Equal priority does not count: under load, every
+   * registration would wait.
    */
   hasHigher(priority: number): boolean {
     for (const other of this.#priorities.values()) if (other > priority) return true

@@ -4,7 +4,7 @@ export { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker/docker-se
 export type { EngineTls } from './docker/engine.ts'
 export { ExecDriver, type ExecPolicy } from './exec/exec-driver.ts'
 export { CGROUP_PARENT } from './native/cgroup-plan.ts'
-export { NativeRuntime } from './native/native-runtime.ts'
+export { NativeSupervisor } from './native/native-runtime.ts'
 export { MockDriver } from './mock/mock-driver.ts'
 export { RawExecDriver } from './raw-exec/raw-exec-driver.ts'
 export { DEFAULT_CAPS } from './settings/capabilities.ts'

@@ -1,31 +1,33 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { UNSEEN, type GovernanceRefusal, type OrganizationRow } from '../model/index.ts'
-import { foldName } from '../state/index.ts'
+import { NOT_FOUND, type GovernanceRefusal, type OrganizationRow } from '../model/index.ts'
+import { normalizeName } from '../state/index.ts'
 import { findCaller, type GovernanceCaller } from './caller.ts'
 import type { GovernanceContext } from './context.ts'
-import { findSeat } from './standing.ts'
+import { findOrganization } from './standing.ts'
 
 /**
  * Returns the organization if the caller may read its audit trail: its owners, its organization
  * token, and audit trail tokens.
  */
-export function findAuditSeat(
+export function findAuditableOrganization(
   context: GovernanceContext,
   caller: GovernanceCaller,
   organizationName: string,
 ): Result<OrganizationRow, GovernanceRefusal> {
   if (caller.kind === 'audit-trails') {
-    const own = context.store.tables.organizations.find(caller.organizationId)
-    const isNamed = own !== undefined && foldName(own.name) === foldName(organizationName)
-    return isNamed ? ok(own) : err(UNSEEN)
+    const tokenOrganization = context.store.tables.organizations.find(caller.organizationId)
+    const isNamed =
+      tokenOrganization !== undefined &&
+      normalizeName(tokenOrganization.name) === normalizeName(organizationName)
+    return isNamed ? ok(tokenOrganization) : err(NOT_FOUND)
   }
-  const seat = findSeat(context, caller, organizationName)
-  if (!seat.ok) return seat
-  return seat.value.standing.isOwner ? ok(seat.value.organization) : err(UNSEEN)
+  const found = findOrganization(context, caller, organizationName)
+  if (!found.ok) return found
+  return found.value.role.isOwner ? ok(found.value.organization) : err(NOT_FOUND)
 }
 
 /** Reader of an organization's events with the organization token. */
-export interface StreamReader {
+export interface EventStreamClient {
   readonly organizationId: string
   readonly tokenId: string
   /** Expiry of the token; undefined if it does not expire. */
@@ -33,10 +35,10 @@ export interface StreamReader {
 }
 
 /** Returns the reader for the secret of an organization token; undefined for any other secret. */
-export function findStreamReader(
+export function findEventStreamClient(
   context: GovernanceContext,
   secret: string,
-): StreamReader | undefined {
+): EventStreamClient | undefined {
   const caller = findCaller(context, secret)
   if (caller?.kind !== 'organization') return undefined
   const { organizationId, tokenId } = caller

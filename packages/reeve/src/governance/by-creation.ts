@@ -1,23 +1,23 @@
 import { compareCreation } from '../state/index.ts'
 
-interface Keys {
-  keysIn(index: string, group: string): Iterable<string>
+interface KeyIndex {
+  keysByIndex(index: string, group: string): Iterable<string>
   createIndexOf(key: string): number | undefined
 }
 
-interface Grouped<R> extends Keys {
+interface RowIndex<R> extends KeyIndex {
   get(key: string): R
 }
 
-/** The keys of a group in the order of their creation; decodes no row. */
-export function oldestKeys(table: Keys, index: string, group: string): readonly string[] {
-  return [...table.keysIn(index, group)]
+/** Returns the keys of an index group in the order of creation, without decoding rows. */
+export function keysByCreation(table: KeyIndex, index: string, group: string): readonly string[] {
+  return [...table.keysByIndex(index, group)]
     .map((key) => ({ key, createIndex: table.createIndexOf(key) ?? 0 }))
     .toSorted(compareCreation)
     .map(({ key }) => key)
 }
 
-/** The rows of a group in the order of their creation. */
-export function oldestFirst<R>(table: Grouped<R>, index: string, group: string): readonly R[] {
-  return oldestKeys(table, index, group).map((key) => table.get(key))
+/** Returns the rows of an index group in the order of creation. */
+export function rowsByCreation<R>(table: RowIndex<R>, index: string, group: string): readonly R[] {
+  return keysByCreation(table, index, group).map((key) => table.get(key))
 }

@@ -1,7 +1,7 @@
 import type { Cause, Change, Stamp } from '../state/index.ts'
 import type { GovernanceCaller } from './caller.ts'
 import type { GovernanceContext } from './context.ts'
-import { touchedOwners } from './touched-owners.ts'
+import { touchParents } from './touched-owners.ts'
 
 /** Action of a write, in the terms of the API. */
 export type GovernanceAction =
@@ -31,7 +31,7 @@ export interface GovernanceWrite {
   /** Null for site-wide objects. */
   readonly organizationId: string | null
   /** IDs of the written objects. */
-  readonly subjects: readonly string[]
+  readonly affectedIds: readonly string[]
   readonly changes: readonly Change[]
   readonly blobs?: readonly { readonly key: string; readonly bytes: Uint8Array | undefined }[]
 }
@@ -43,14 +43,14 @@ export interface GovernanceWrite {
  */
 export async function commitWrite(
   { store }: GovernanceContext,
-  { caller, changes, blobs, organizationId, subjects }: GovernanceWrite,
+  { caller, changes, blobs, organizationId, affectedIds }: GovernanceWrite,
 ): Promise<Stamp> {
   const { index, timeMs, durable } = store.commit({
     by: caller.by,
     cause: GOVERNANCE_CAUSE,
-    changes: () => [...changes, ...touchedOwners(store.tables, changes)],
+    changes: () => [...changes, ...touchParents(store.tables, changes)],
     ...(blobs === undefined ? {} : { blobs }),
-    about: { organizationId, subjects },
+    auditSubject: { organizationId, resourceIds: affectedIds },
   })
   await durable
   return { index, timeMs }

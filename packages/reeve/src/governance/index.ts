@@ -1,19 +1,27 @@
 export {
   callerName,
   findCaller,
-  findSecretOwner,
-  findShownUser,
+  findTokenOwnerId,
+  findPublicUser,
   isSiteAdministrator,
-  siteCaller,
+  siteAdministratorCaller,
   usernameOf,
   type CallerIdentity,
   type GovernanceCaller,
-  type ShownUser,
+  type PublicUser,
 } from './caller.ts'
-export { findAuditSeat, findStreamReader, type StreamReader } from './audit-readers.ts'
-export { openGovernance, type GovernanceContext, type GovernanceHost } from './context.ts'
+export {
+  findAuditableOrganization,
+  findEventStreamClient,
+  type EventStreamClient,
+} from './audit-readers.ts'
+export {
+  createGovernanceContext,
+  type GovernanceContext,
+  type GovernanceOptions,
+} from './context.ts'
 export { ListWarmer } from './warm-lists.ts'
-export { suffixPart } from './ids.ts'
+export { idSuffixOf } from './ids.ts'
 export {
   organizationPermissions,
   projectPermissions,
@@ -37,17 +45,17 @@ export {
   updateWorkspaceAccess,
 } from './access/team-workspaces.ts'
 export {
-  findChangeableProject,
+  findUpdatableProject,
   findProject,
-  findSeat,
-  seatIn,
-  type Seat,
-  type SeenProject,
+  findOrganization,
+  findOrganizationById,
+  type VisibleOrganization,
+  type VisibleProject,
 } from './standing.ts'
 export {
   createOrganization,
   deleteOrganization,
-  findOwnedOrganization,
+  findUpdatableOrganization,
   listOrganizations,
   mayCreateOrganizations,
   updateOrganization,
@@ -56,17 +64,17 @@ export {
   acceptMembership,
   deleteMembership,
   findMembership,
-  findMemberManager,
+  findOrganizationToManageMembers,
   inviteMember,
   listMemberships,
-  ownMemberships,
+  listOwnMemberships,
 } from './organizations/memberships.ts'
-export { policyFile } from './policies/enforcement.ts'
+export { policyFileName } from './policies/enforcement.ts'
 export {
   findPolicy,
-  findPolicySeat,
+  findPolicyOrganization,
   type PolicyRight,
-  type SeenPolicy,
+  type VisiblePolicy,
 } from './policies/find-policy.ts'
 export { listPolicies } from './policies/list-policies.ts'
 export {
@@ -75,14 +83,14 @@ export {
   draftPolicyProblems,
   updatePolicy,
 } from './policies/policies.ts'
-export { findPolicyCode, policyVersions, uploadPolicyCode } from './policies/policy-code.ts'
-export { findPolicySet, type SeenPolicySet } from './policy-sets/find-policy-set.ts'
+export { findPolicyCode, listCodeVersions, uploadPolicyCode } from './policies/policy-code.ts'
+export { findPolicySet, type VisiblePolicySet } from './policy-sets/find-policy-set.ts'
 export { listPolicySets } from './policy-sets/list-policy-sets.ts'
 export {
   createParameter,
   deleteParameter,
   findParameter,
-  setParameters,
+  listParameters,
   updateParameter,
 } from './policy-sets/parameters.ts'
 export {
@@ -91,39 +99,39 @@ export {
   deletePolicySet,
   updatePolicySet,
 } from './policy-sets/policy-sets.ts'
-export { setMembers } from './policy-sets/set-members.ts'
+export { listMemberIds } from './policy-sets/set-members.ts'
 export { changeTagSelectors } from './policy-sets/tag-selectors.ts'
 export {
   createVersion,
   findVersion,
-  setVersions,
+  listVersions,
   uploadVersion,
   uploadVersionByKey,
 } from './policy-sets/versions.ts'
 export {
-  hasPolicies,
+  hasPolicySets,
   readPolicyCode,
   setsForNamespace,
-  type AppliedPolicy,
+  type ApplicablePolicy,
   needsOverrideComment,
-  type AppliedSet,
-  type PolicySource,
+  type ApplicablePolicySet,
+  type PolicySetReader,
 } from './policy-sets/applying-sets.ts'
 export type { TagFilter } from './projects/find-tagged.ts'
 export { listProjects } from './projects/list-projects.ts'
-export { findDestination, moveWorkspaces } from './projects/move-workspaces.ts'
+export { findMoveDestination, moveWorkspaces } from './projects/move-workspaces.ts'
 export { addProjectNamespaces, removeProjectNamespaces } from './projects/project-namespaces.ts'
 export { changeProjectTags, findTaggableProject } from './projects/project-tags.ts'
 export {
   createProject,
   deleteProject,
-  findProjectMaker,
+  findOrganizationForNewProject,
   updateProject,
 } from './projects/projects.ts'
 export {
   projectEffectiveTags,
   tagKeyProblems,
-  tagsOf,
+  ownTags,
   workspaceEffectiveTags,
   type EffectiveTag,
 } from './projects/tags.ts'
@@ -131,25 +139,25 @@ export {
   createReservedTagKey,
   deleteReservedTagKey,
   findManagedTagKey,
-  findTagKeyManager,
+  findOrganizationToManageTagKeys,
   listReservedTagKeys,
   updateReservedTagKey,
-  type SeenTagKey,
+  type VisibleTagKey,
 } from './reserved-tag-keys/reserved-tag-keys.ts'
-export { changeTeamMembers, type MemberChange } from './teams/team-members.ts'
+export { changeTeamMembers, type TeamMemberChange } from './teams/team-members.ts'
 export {
   createTeam,
   deleteTeam,
   findTeam,
-  findTeamMaker,
+  findOrganizationForNewTeam,
   findTeamWith,
   listTeams,
   updateTeam,
-  type SeenTeam,
+  type VisibleTeam,
 } from './teams/teams.ts'
 export {
   createToken,
-  findSingleToken,
+  findUnnamedToken,
   findToken,
   listTeamTokens,
   organizationTokenOwner,
@@ -157,7 +165,7 @@ export {
   teamTokenOwner,
   tokensOf,
   userTokenOwner,
-  type MadeToken,
+  type CreatedToken,
   type TokenOwner,
 } from './tokens/tokens.ts'
 export { createUser, deleteUser, findVisibleUser, listUsers, updateAccount } from './users/users.ts'
@@ -171,19 +179,19 @@ export {
 } from './variables/variables.ts'
 export type { EffectiveVariable } from './variables/effective-variables.ts'
 export {
-  findSetMaker,
+  findOrganizationForNewVariableSet,
   findVariableSet,
   listVariableSets,
   setsOfProject,
   setsOfWorkspace,
-  type SeenVariableSet,
+  type VisibleVariableSet,
 } from './variable-sets/find-variable-set.ts'
 export { variableSetMembers } from './variable-sets/set-members.ts'
 export {
   createSetVariable,
   deleteSetVariable,
   findSetVariable,
-  setVariables,
+  listSetVariables,
   updateSetVariable,
 } from './variable-sets/set-variables.ts'
 export {
@@ -196,30 +204,30 @@ export { deleteWorkspace, safeDeleteWorkspace } from './workspaces/delete-worksp
 export {
   findWorkspace,
   findWorkspaceWith,
-  type SeenWorkspace,
+  type VisibleWorkspace,
   type WorkspaceAddress,
 } from './workspaces/find-workspace.ts'
 export { listWorkspaces, type WorkspaceOrder } from './workspaces/list-workspaces.ts'
 export {
-  findLockable,
+  findWorkspaceToLock,
   forceUnlockWorkspace,
   lockWorkspace,
-  shownHolder,
+  visibleLockHolder,
   unlockWorkspace,
 } from './workspaces/workspace-locks.ts'
-export { runsOf } from './workspaces/workspace-runs.ts'
+export { summarizeRuns } from './workspaces/workspace-runs.ts'
 export {
   addFlatTags,
   changeWorkspaceTags,
   findTaggableWorkspace,
-  flatTagsOf,
+  listFlatTags,
   removeFlatTags,
 } from './workspaces/workspace-tags.ts'
 export {
   createWorkspace,
-  findWorkspaceMaker,
+  findOrganizationForNewWorkspace,
   updateWorkspace,
-  type WrittenWorkspace,
+  type WorkspaceWriteResult,
 } from './workspaces/workspaces.ts'
 export {
   archiveConfiguration,
@@ -227,35 +235,35 @@ export {
   createConfiguration,
   findConfiguration,
   readConfigurationArchive,
-  type SeenConfiguration,
+  type VisibleConfiguration,
 } from './configuration-versions/configuration-versions.ts'
-export { createState, findStateWriter, type NewState } from './state-versions/create-state.ts'
+export { createState, findStateWriter, type CreatedState } from './state-versions/create-state.ts'
 export type { StateDigest } from './state-versions/inspect-state.ts'
 export { rollBackState } from './state-versions/roll-back-state.ts'
 export {
   findOutput,
-  outputsOf,
+  listStateOutputs,
   readDigest,
-  type SeenOutput,
+  type VisibleOutput,
 } from './state-versions/state-outputs.ts'
 export {
   findCurrentState,
   findState,
   listStates,
   readStatePart,
-  shownStatus,
-  type SeenState,
+  publicStatus,
+  type VisibleState,
   type StatePart,
 } from './state-versions/state-versions.ts'
 export { uploadJsonState, uploadState } from './state-versions/upload-state.ts'
 export { uploadConfiguration } from './configuration-versions/upload-configuration.ts'
-export { decideRun, findDecidable, reportRun } from './runs/decide-run.ts'
+export { performRunAction, findRunForAction, reportApplyResult } from './runs/decide-run.ts'
 export { createRun } from './runs/create-run.ts'
 export { listRuns, type RunFilter } from './runs/list-runs.ts'
 export { evaluatePolicySet, evaluateWorkspacePolicies } from './runs/dry-run.ts'
 export {
-  checkOf,
-  evaluationsOf,
+  findPolicyCheck,
+  listEvaluations,
   findApply,
   findCheck,
   findEvaluation,
@@ -263,13 +271,13 @@ export {
   findRun,
   findSetOutcome,
   findStage,
-  outcomesOf,
-  stageOf,
-  type SeenCheck,
-  type SeenRun,
-  type SeenStage,
+  listOutcomes,
+  findTaskStage,
+  type VisibleCheck,
+  type VisibleRun,
+  type VisibleStage,
 } from './runs/find-run.ts'
-export { checkResultOf, dryRunStatusOf, shownSet } from './runs/judged-set.ts'
+export { policyCheckResult, dryRunStatus, toPolicySetVerdict } from './runs/judged-set.ts'
 export {
   isCheckOverridable,
   isStageOverridable,
@@ -282,7 +290,7 @@ export {
   deleteRunTrigger,
   findRunTrigger,
   listRunTriggers,
-  type SeenRunTrigger,
+  type VisibleRunTrigger,
 } from './run-triggers/run-triggers.ts'
 export {
   createNotificationConfiguration,
@@ -291,32 +299,32 @@ export {
   listNotificationConfigurations,
   updateNotificationConfiguration,
   verifyNotificationConfiguration,
-  type NotifyingContext,
+  type NotificationContext,
 } from './notifications/configurations.ts'
 export { NotificationLoop } from './notifications/notification-loop.ts'
 export {
-  NO_WEBHOOKS,
-  signature,
+  UNSUPPORTED_WEBHOOKS,
+  signBody,
   SIGNATURE_HEADER,
   type Notifier,
-  type WebhookAnswer,
+  type WebhookResponse,
   type WebhookRequest,
   type WebhookSender,
 } from './notifications/send-notification.ts'
 export { AutoDestroyLoop } from './projects/auto-destroy-loop.ts'
-export { DriftLoop, driftOf } from './workspaces/drift-loop.ts'
-export { RunLoop } from './runs/run-loop.ts'
-export { isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
+export { DriftLoop, latestDrift } from './workspaces/drift-loop.ts'
+export { RunWorker } from './runs/run-loop.ts'
+export { isConfirmable, isDiscardable, isIdle } from './runs/run-states.ts'
 export {
-  forceCancelMs,
+  forceCancelAllowedMs,
   forceCancelRun,
   forceExecuteRun,
   isRunCancelable,
 } from './runs/execution/cancel-run.ts'
 export { findPhase, startPhase, type PhaseCall } from './runs/execution/phase-access.ts'
-export { lostPhase } from './runs/execution/lost-phase.ts'
-export { startedPhaseRows } from './runs/execution/phase-moves.ts'
-export { applyOf } from './runs/execution/phase-rows.ts'
+export { recordLostPhase } from './runs/execution/lost-phase.ts'
+export { startPhaseChanges } from './runs/execution/phase-moves.ts'
+export { toRunApply } from './runs/execution/phase-rows.ts'
 export { RUNNER_TASK, TICKET_ITEM, ticketPath } from './runs/execution/phase-ticket.ts'
 export {
   finishPhase,
@@ -326,8 +334,8 @@ export {
   writePhaseLog,
 } from './runs/execution/phase-results.ts'
 export { readPhaseState, writePhaseState } from './runs/execution/phase-state.ts'
-export { capacityOf, nextPhases, queuedRuns, queuePosition } from './runs/execution/queue.ts'
-export { findLog, logKey, logLength, readLog } from './runs/execution/run-logs.ts'
+export { queueCounts, nextPhases, queuedRuns, queuePosition } from './runs/execution/queue.ts'
+export { openLogKey, createLogKey, logLength, readLog } from './runs/execution/run-logs.ts'
 export { tryPolicy } from './runs/try-policy.ts'
-export { readShownPlan } from './runs/shown-plan.ts'
+export { readRedactedPlan } from './runs/shown-plan.ts'
 export { uploadPlan } from './runs/upload-plan.ts'

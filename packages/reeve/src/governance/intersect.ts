@@ -5,8 +5,8 @@
 export function intersect(
   sets: readonly (ReadonlySet<string> | undefined)[],
 ): ReadonlySet<string> | undefined {
-  const given = sets.filter((one) => one !== undefined).toSorted((a, b) => a.size - b.size)
-  const [smallest, ...others] = given
+  const bounded = sets.filter((one) => one !== undefined).toSorted((a, b) => a.size - b.size)
+  const [smallest, ...others] = bounded
   if (smallest === undefined || others.length === 0) return smallest
   return new Set([...smallest].filter((key) => others.every((one) => one.has(key))))
 }

@@ -1,96 +1,96 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type OrganizationAccess,
   type OrganizationRow,
   type ProjectRow,
 } from '../model/index.ts'
-import { foldName, scopedKey } from '../state/index.ts'
+import { normalizeName, scopedKey } from '../state/index.ts'
 import { isSiteAdministrator, type CallerIdentity } from './caller.ts'
 import type { GovernanceContext } from './context.ts'
 import {
   projectRights,
-  STRANGER,
-  type ProjectFacts,
+  NO_ROLE,
+  type ProjectAccessInput,
   type ProjectRight,
   type ProjectRights,
-  type Standing,
+  type OrganizationRole,
 } from './permissions.ts'
 
 /** An organization visible to the caller, with the caller's role in it. */
-export interface Seat {
+export interface VisibleOrganization {
   readonly organization: OrganizationRow
-  readonly standing: Standing
+  readonly role: OrganizationRole
 }
 
 /** Returns the organization with this name if it is visible to the caller. */
-export function findSeat(
+export function findOrganization(
   context: GovernanceContext,
   caller: CallerIdentity,
   organizationName: string,
-): Result<Seat, GovernanceRefusal> {
+): Result<VisibleOrganization, GovernanceRefusal> {
   const { organizations } = context.store.tables
-  const [id] = organizations.keysIn('name', foldName(organizationName))
-  return id === undefined ? err(UNSEEN) : seatIn(context, caller, id)
+  const [id] = organizations.keysByIndex('name', normalizeName(organizationName))
+  return id === undefined ? err(NOT_FOUND) : findOrganizationById(context, caller, id)
 }
 
-/** Like findSeat, for the ID of an organization. */
-export function seatIn(
+/** Like findOrganization, for the ID of an organization. */
+export function findOrganizationById(
   context: GovernanceContext,
   caller: CallerIdentity,
   organizationId: string,
-): Result<Seat, GovernanceRefusal> {
+): Result<VisibleOrganization, GovernanceRefusal> {
   const organization = context.store.tables.organizations.find(organizationId)
-  if (organization === undefined) return err(UNSEEN)
-  const standing = standingIn(context, caller, organization)
-  if (!standing.isMember) return err(UNSEEN)
+  if (organization === undefined) return err(NOT_FOUND)
+  const role = organizationRole(context, caller, organization)
+  if (!role.isMember) return err(NOT_FOUND)
   // Only members get this error, so it reveals nothing about other organizations.
   if (caller.kind === 'user' && !organization.userTokensEnabled)
     return err({ code: 'token-refused' })
-  return ok({ organization, standing })
+  return ok({ organization, role })
 }
 
-export function standingIn(
+export function organizationRole(
   context: GovernanceContext,
   caller: CallerIdentity,
   organization: OrganizationRow,
-): Standing {
-  if (isSiteAdministrator(caller)) return { ...STRANGER, isMember: true, isOwner: true }
+): OrganizationRole {
+  if (isSiteAdministrator(caller)) return { ...NO_ROLE, isMember: true, isOwner: true }
   switch (caller.kind) {
     case 'organization':
-      if (caller.organizationId !== organization.id) return STRANGER
-      return { ...STRANGER, isMember: true, isOwner: true, isOrganizationToken: true }
+      if (caller.organizationId !== organization.id) return NO_ROLE
+      return { ...NO_ROLE, isMember: true, isOwner: true, isOrganizationToken: true }
     case 'team':
-      if (caller.organizationId !== organization.id) return STRANGER
-      return ofTeams(context, organization, new Set([caller.teamId]))
+      if (caller.organizationId !== organization.id) return NO_ROLE
+      return teamRole(context, organization, new Set([caller.teamId]))
     case 'user':
-      return ofMember(context, caller.userId, organization)
+      return memberRole(context, caller.userId, organization)
     default:
       // An audit trail token sees nothing else.
-      return STRANGER
+      return NO_ROLE
   }
 }
 
-function ofMember(
+function memberRole(
   context: GovernanceContext,
   userId: string,
   organization: OrganizationRow,
-): Standing {
+): OrganizationRole {
   const { organization_memberships: memberships, team_memberships: inTeams } = context.store.tables
   const pair = scopedKey(organization.id, userId)
-  const [id] = memberships.keysIn('pair', pair)
+  const [id] = memberships.keysByIndex('pair', pair)
   // A pending invitation grants nothing.
-  if (id === undefined || memberships.get(id).status !== 'active') return STRANGER
-  const teamIds = new Set(inTeams.rowsIn('user', pair).map(({ teamId }) => teamId))
-  return ofTeams(context, organization, teamIds)
+  if (id === undefined || memberships.get(id).status !== 'active') return NO_ROLE
+  const teamIds = new Set(inTeams.rowsByIndex('user', pair).map(({ teamId }) => teamId))
+  return teamRole(context, organization, teamIds)
 }
 
-function ofTeams(
+function teamRole(
   { store }: GovernanceContext,
   organization: OrganizationRow,
   teamIds: ReadonlySet<string>,
-): Standing {
+): OrganizationRole {
   const access = new Set<OrganizationAccess>()
   for (const id of teamIds)
     for (const name of store.tables.teams.find(id)?.organizationAccess ?? []) access.add(name)
@@ -104,31 +104,31 @@ function ofTeams(
 }
 
 /** Returns the permissions of the caller on a project. */
-export function rightsOnProject(
+export function projectRightsOf(
   context: GovernanceContext,
-  { organization, standing }: Seat,
+  { organization, role }: VisibleOrganization,
   project: Pick<ProjectRow, 'id' | 'isDefault'>,
 ): ProjectRights {
-  return projectRights(standing, {
+  return projectRights(role, {
     isDefault: project.isDefault,
     allowForceDelete: organization.allowForceDeleteWorkspaces,
-    ...accessesTo(context, standing, project.id),
+    ...projectAccessInput(context, role, project.id),
   })
 }
 
-function accessesTo(
+function projectAccessInput(
   { store }: GovernanceContext,
-  { teamIds, isOwner }: Standing,
+  { teamIds, isOwner }: OrganizationRole,
   projectId: string,
-): Pick<ProjectFacts, 'accesses' | 'hasWorkspaceAccess'> {
+): Pick<ProjectAccessInput, 'accesses' | 'hasWorkspaceAccess'> {
   // Owners need no access, and a site administrator is in no team.
   if (isOwner) return { accesses: [], hasWorkspaceAccess: false }
   const { team_projects: teamProjects, team_workspaces: teamWorkspaces } = store.tables
   const ids = [...teamIds]
   return {
-    accesses: ids.flatMap((id) => teamProjects.rowsIn('pair', scopedKey(id, projectId))),
+    accesses: ids.flatMap((id) => teamProjects.rowsByIndex('pair', scopedKey(id, projectId))),
     hasWorkspaceAccess: ids.some(
-      (id) => teamWorkspaces.countIn('teamProject', scopedKey(id, projectId)) > 0,
+      (id) => teamWorkspaces.countByIndex('teamProject', scopedKey(id, projectId)) > 0,
     ),
   }
 }
@@ -139,58 +139,63 @@ function accessesTo(
  * items. The cost depends on the accesses of the caller's teams rather than the size of the
  * organization, and the result is cached until accesses change.
  */
-export function projectsWith(
+export function projectIdsWithRights(
   context: GovernanceContext,
-  seat: Seat,
+  visible: VisibleOrganization,
   rights: readonly ProjectRight[],
 ): ReadonlySet<string> | undefined {
-  const { organization, standing } = seat
-  const nothingSpecial = projectRights(standing, {
+  const { organization, role } = visible
+  const baseline = projectRights(role, {
     isDefault: false,
     accesses: [],
     hasWorkspaceAccess: false,
     allowForceDelete: organization.allowForceDeleteWorkspaces,
   })
-  if (rights.every((right) => nothingSpecial[right])) return undefined
-  return context.projectScopes.find(scopeKey(seat, rights), versionOf(context), () =>
-    decideProjects(context, seat, rights),
+  if (rights.every((right) => baseline[right])) return undefined
+  return context.visibleProjectsCache.getOrCompute(
+    accessCacheKey(visible, rights),
+    accessVersion(context),
+    () => computeProjectIds(context, visible, rights),
   )
 }
 
 /** Cache key with all inputs of the decision, besides the rows that `versionOf` watches. */
-function scopeKey({ organization, standing }: Seat, rights: readonly ProjectRight[]): string {
-  return [organization.id, ...standing.teamIds, '!', ...standing.access, '!', ...rights].join(' ')
+function accessCacheKey(
+  { organization, role }: VisibleOrganization,
+  rights: readonly ProjectRight[],
+): string {
+  return [organization.id, ...role.teamIds, '!', ...role.access, '!', ...rights].join(' ')
 }
 
-function versionOf({ store }: GovernanceContext): string {
+function accessVersion({ store }: GovernanceContext): string {
   const { team_projects: projects, team_workspaces: workspaces, organizations } = store.tables
   return `${projects.lastIndex} ${workspaces.lastIndex} ${organizations.lastIndex}`
 }
 
-function decideProjects(
+function computeProjectIds(
   context: GovernanceContext,
-  seat: Seat,
+  visible: VisibleOrganization,
   rights: readonly ProjectRight[],
 ): ReadonlySet<string> {
-  const { organization, standing } = seat
+  const { organization, role } = visible
   const { team_projects, team_workspaces, projects } = context.store.tables
   const found = new Set<string>()
   const candidates = new Set([organization.defaultProjectId])
-  for (const id of standing.teamIds) {
-    for (const row of team_projects.rowsIn('team', id)) candidates.add(row.projectId)
-    for (const row of team_workspaces.rowsIn('team', id)) candidates.add(row.projectId)
+  for (const id of role.teamIds) {
+    for (const row of team_projects.rowsByIndex('team', id)) candidates.add(row.projectId)
+    for (const row of team_workspaces.rowsByIndex('team', id)) candidates.add(row.projectId)
   }
   for (const id of candidates) {
     const project = projects.find(id)
     if (project === undefined) continue
-    const held = rightsOnProject(context, seat, project)
-    if (rights.every((right) => held[right])) found.add(id)
+    const granted = projectRightsOf(context, visible, project)
+    if (rights.every((right) => granted[right])) found.add(id)
   }
   return found
 }
 
 /** A project that the caller may read, with the caller's permissions on it. */
-export interface SeenProject extends Seat {
+export interface VisibleProject extends VisibleOrganization {
   readonly project: ProjectRow
   readonly rights: ProjectRights
 }
@@ -199,21 +204,21 @@ export function findProject(
   context: GovernanceContext,
   caller: CallerIdentity,
   projectId: string,
-): Result<SeenProject, GovernanceRefusal> {
+): Result<VisibleProject, GovernanceRefusal> {
   const project = context.store.tables.projects.find(projectId)
-  if (project === undefined) return err(UNSEEN)
-  const seat = seatIn(context, caller, project.organizationId)
-  if (!seat.ok) return seat
-  const rights = rightsOnProject(context, seat.value, project)
-  return rights.read ? ok({ ...seat.value, project, rights }) : err(UNSEEN)
+  if (project === undefined) return err(NOT_FOUND)
+  const found = findOrganizationById(context, caller, project.organizationId)
+  if (!found.ok) return found
+  const rights = projectRightsOf(context, found.value, project)
+  return rights.read ? ok({ ...found.value, project, rights }) : err(NOT_FOUND)
 }
 
 /** Returns the project if the caller may change it. */
-export function findChangeableProject(
+export function findUpdatableProject(
   context: GovernanceContext,
   caller: CallerIdentity,
   projectId: string,
-): Result<SeenProject, GovernanceRefusal> {
-  const seen = findProject(context, caller, projectId)
-  return seen.ok && !seen.value.rights.update ? err(UNSEEN) : seen
+): Result<VisibleProject, GovernanceRefusal> {
+  const found = findProject(context, caller, projectId)
+  return found.ok && !found.value.rights.update ? err(NOT_FOUND) : found
 }

@@ -4,26 +4,26 @@ import { put, type Change, type Tables } from '../state/index.ts'
  * Rewrites the parent project, workspace or policy set of changed child rows in the same commit, so
  * that the parent emits an event: a changed tag is a change of its project.
  */
-export function touchedOwners(tables: Tables, changes: readonly Change[]): readonly Change[] {
-  const written = new Set(changes.map((change) => `${change.table} ${idOf(change)}`))
-  const touched = new Map<string, Change>()
+export function touchParents(tables: Tables, changes: readonly Change[]): readonly Change[] {
+  const writtenKeys = new Set(changes.map((change) => `${change.table} ${recordId(change)}`))
+  const parents = new Map<string, Change>()
   for (const change of changes) {
-    const owner = ownerOf(tables, change)
-    if (owner === undefined) continue
-    const name = `${owner.table} ${owner.id}`
-    if (written.has(name) || touched.has(name)) continue
-    const again = writtenAgain(tables, owner)
-    if (again !== undefined) touched.set(name, again)
+    const parent = parentOf(tables, change)
+    if (parent === undefined) continue
+    const key = `${parent.table} ${parent.id}`
+    if (writtenKeys.has(key) || parents.has(key)) continue
+    const rewritten = rewriteChange(tables, parent)
+    if (rewritten !== undefined) parents.set(key, rewritten)
   }
-  return [...touched.values()]
+  return [...parents.values()]
 }
 
-interface Owner {
+interface ParentRef {
   readonly table: 'projects' | 'workspaces' | 'policy_sets'
   readonly id: string
 }
 
-function ownerOf(tables: Tables, change: Change): Owner | undefined {
+function parentOf(tables: Tables, change: Change): ParentRef | undefined {
   switch (change.table) {
     case 'tag_bindings': {
       const tag = change.row ?? tables.tag_bindings.find(change.key)
@@ -46,7 +46,7 @@ function ownerOf(tables: Tables, change: Change): Owner | undefined {
   }
 }
 
-function writtenAgain(tables: Tables, { table, id }: Owner): Change | undefined {
+function rewriteChange(tables: Tables, { table, id }: ParentRef): Change | undefined {
   switch (table) {
     case 'projects': {
       const row = tables.projects.find(id)
@@ -64,7 +64,7 @@ function writtenAgain(tables: Tables, { table, id }: Owner): Change | undefined 
 }
 
 /** Returns the ID of a governance record; for a deletion the key, which is the same. */
-function idOf(change: Change): string {
+function recordId(change: Change): string {
   if (change.row === undefined) return change.key
   const id: unknown = Reflect.get(change.row, 'id')
   return typeof id === 'string' ? id : ''

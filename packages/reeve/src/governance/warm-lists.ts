@@ -3,18 +3,18 @@ import type { ListIndex } from './list-index.ts'
 import type { TableName } from '../state/index.ts'
 
 /** A list, as seen by the warmer. */
-type WarmList = Pick<ListIndex<TableName>, 'isReady' | 'takeTurn'>
+type WarmableList = Pick<ListIndex<TableName>, 'isReady' | 'indexNextBatch'>
 
 /**
  * Builds the list indexes after a start in small turns: a hundred thousand rows take seconds, and
  * other requests must not wait for them.
  */
 export class ListWarmer {
-  readonly #lists: readonly WarmList[]
+  readonly #lists: readonly WarmableList[]
   #running: Promise<void> | undefined
   #isStopped = false
 
-  constructor(lists: readonly WarmList[]) {
+  constructor(lists: readonly WarmableList[]) {
     this.#lists = lists
   }
 
@@ -34,6 +34,6 @@ export class ListWarmer {
 
   async #run(): Promise<void> {
     for (const list of this.#lists)
-      while (!this.#isStopped && !list.takeTurn()) await setImmediate()
+      while (!this.#isStopped && !list.indexNextBatch()) await setImmediate()
   }
 }

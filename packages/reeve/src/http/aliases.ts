@@ -3,22 +3,22 @@ import type { FastifyReply } from 'fastify'
 import type { HttpAliases } from '../compat/index.ts'
 
 /** Copies request headers with alias names to the product's own names, unless those are set too. */
-export function receiveHeaders(
+export function applyHeaderAliases(
   { requestHeaders }: HttpAliases,
   { headers }: { readonly headers: IncomingHttpHeaders },
 ): void {
-  for (const other in requestHeaders) {
-    const own = requestHeaders[other]
-    const value = headers[other]
-    if (value !== undefined && own !== undefined) headers[own] ??= value
+  for (const alias in requestHeaders) {
+    const name = requestHeaders[alias]
+    const value = headers[alias]
+    if (value !== undefined && name !== undefined) headers[name] ??= value
   }
 }
 
 /** Repeats the headers of a reply under their alias names. */
-export function repeatHeaders({ responseHeaders }: HttpAliases, reply: FastifyReply): void {
-  for (const own in responseHeaders) {
-    const other = responseHeaders[own]
-    const value = reply.getHeader(own)
-    if (value !== undefined && other !== undefined) void reply.header(other, value)
+export function addAliasHeaders({ responseHeaders }: HttpAliases, reply: FastifyReply): void {
+  for (const name in responseHeaders) {
+    const alias = responseHeaders[name]
+    const value = reply.getHeader(name)
+    if (value !== undefined && alias !== undefined) void reply.header(alias, value)
   }
 }

@@ -1,18 +1,18 @@
 import type { Readable } from 'node:stream'
 
 /** The content type of every error on `/v1`. */
-export const TEXT_TYPE = 'text/plain; charset=utf-8'
+export const TEXT_PLAIN = 'text/plain; charset=utf-8'
 
-/** Result of a handler; the shell writes it as a response. */
-export interface Answer {
+/** Result of a handler; the HTTP server writes it as a response. */
+export interface HttpResponse {
   readonly status?: number
-  readonly body: Body
+  readonly body: ResponseBody
   readonly headers?: Readonly<Record<string, string>>
   /** Value of `X-Service-NextToken`: the start of the next page. */
   readonly nextToken?: string | undefined
 }
 
-export type Body =
+export type ResponseBody =
   | { readonly kind: 'json'; readonly value: unknown }
   /** JSON text, such as a row as it is stored. */
   | { readonly kind: 'json-text'; readonly text: string }
@@ -31,24 +31,24 @@ export type Body =
   | { readonly kind: 'stream'; readonly stream: Readable; readonly contentType: string }
   | { readonly kind: 'empty' }
 
-export function json(value: unknown): Answer {
+export function json(value: unknown): HttpResponse {
   return { body: { kind: 'json', value } }
 }
 
-export function jsonText(text: string): Answer {
+export function jsonText(text: string): HttpResponse {
   return { body: { kind: 'json-text', text } }
 }
 
-export function jsonItems(items: readonly string[], nextToken?: string): Answer {
+export function jsonItems(items: readonly string[], nextToken?: string): HttpResponse {
   return { body: { kind: 'json-items', items }, nextToken }
 }
 
 export function jsonBatches(
   items: readonly string[],
   rest: () => AsyncIterable<readonly string[]>,
-): Answer {
+): HttpResponse {
   return { body: { kind: 'json-batches', items, rest } }
 }
 
 /** Response 200 with an empty body and no content type. */
-export const EMPTY: Answer = { body: { kind: 'empty' } }
+export const EMPTY_RESPONSE: HttpResponse = { body: { kind: 'empty' } }

@@ -8,7 +8,7 @@ import { HttpError } from './http-error.ts'
 type Encoding = 'gzip' | 'deflate'
 
 /** Reports whether the body is compressed. */
-export function isCompressed(request: FastifyRequest): boolean {
+export function hasCompressedBody(request: FastifyRequest): boolean {
   return encodingOf(request) !== ''
 }
 
@@ -21,7 +21,7 @@ function encodingOf(request: FastifyRequest): string {
  * Returns the decompressed body. Fastify counts the bytes that it reads from the returned stream,
  * so the limit applies after decompression.
  */
-export function inflated(request: FastifyRequest, payload: Readable): Readable {
+export function decompressBody(request: FastifyRequest, payload: Readable): Readable {
   const encoding = encodingOf(request)
   if (encoding === '') return payload
   if (encoding !== 'gzip' && encoding !== 'deflate')
@@ -42,7 +42,7 @@ export function inflated(request: FastifyRequest, payload: Readable): Readable {
 }
 
 /** Reports whether a body could not be decompressed: by the error codes of zlib. */
-export function isNotInflatable(error: unknown): boolean {
+export function isDecompressionError(error: unknown): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
   return typeof code === 'string' && code.startsWith('Z_')
 }
@@ -50,12 +50,12 @@ export function isNotInflatable(error: unknown): boolean {
 /** Minimum size of a compressed response: smaller ones fit into one packet. */
 const COMPRESS_BYTES_MIN = 1_400
 /** The fastest level: most of the gain for a small part of the time. */
-const LEVEL = { level: 1 }
+const COMPRESSION_OPTIONS = { level: 1 }
 const gzipAsync = promisify(gzip)
 const deflateAsync = promisify(deflate)
 
 /** Reports whether the response is large enough to compress and the client accepts an encoding. */
-export function mayCompress(
+export function shouldCompress(
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
@@ -65,12 +65,15 @@ export function mayCompress(
 }
 
 /** Reports whether a text of this length is sent uncompressed. */
-export function goesAsItIs({ headers }: Pick<IncomingMessage, 'headers'>, length: number): boolean {
+export function skipsCompression(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  length: number,
+): boolean {
   return length < COMPRESS_BYTES_MIN || headers['accept-encoding'] === undefined
 }
 
 /** Compresses the response if the client accepts it: a text at once, a stream piece by piece. */
-export async function compressed(
+export async function compressResponse(
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
@@ -86,21 +89,23 @@ export async function compressed(
   void reply.removeHeader('content-length')
   if (payload instanceof Readable) return compressedStream(payload, encoding)
   return Buffer.isBuffer(payload)
-    ? compressedOnce(payload, encoding)
+    ? compressCached(payload, encoding)
     : compressBytes(payload, encoding)
 }
 
 /** Compressed forms of buffers, so that responses that share a buffer compress it once. */
-const compressedBytes = new WeakMap<Buffer, Partial<Record<Encoding, Promise<Buffer>>>>()
+const compressionCache = new WeakMap<Buffer, Partial<Record<Encoding, Promise<Buffer>>>>()
 
-function compressedOnce(payload: Buffer, encoding: Encoding): Promise<Buffer> {
-  const known = compressedBytes.get(payload) ?? {}
-  compressedBytes.set(payload, known)
-  return (known[encoding] ??= compressBytes(payload, encoding))
+function compressCached(payload: Buffer, encoding: Encoding): Promise<Buffer> {
+  const cached = compressionCache.get(payload) ?? {}
+  compressionCache.set(payload, cached)
+  return (cached[encoding] ??= compressBytes(payload, encoding))
 }
 
 function compressBytes(payload: string | Buffer, encoding: Encoding): Promise<Buffer> {
-  return encoding === 'gzip' ? gzipAsync(payload, LEVEL) : deflateAsync(payload, LEVEL)
+  return encoding === 'gzip'
+    ? gzipAsync(payload, COMPRESSION_OPTIONS)
+    : deflateAsync(payload, COMPRESSION_OPTIONS)
 }
 
 function isWorthwhile(payload: unknown): payload is string | Buffer | Readable {
@@ -110,7 +115,8 @@ function isWorthwhile(payload: unknown): payload is string | Buffer | Readable {
 }
 
 function compressedStream(payload: Readable, encoding: Encoding): Transform {
-  const compress = encoding === 'gzip' ? createGzip(LEVEL) : createDeflate(LEVEL)
+  const compress =
+    encoding === 'gzip' ? createGzip(COMPRESSION_OPTIONS) : createDeflate(COMPRESSION_OPTIONS)
   // Each stream is destroyed when the other one fails; Fastify gets the error from the returned
   // stream.
   return pipeline(payload, compress, () => undefined)
@@ -125,8 +131,8 @@ function acceptedEncoding(header: string | readonly string[] | undefined): Encod
     .toLowerCase()
     .split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim())
-    const isRefused = parameters.some((text) => /^q\s*=\s*0(?:\.0*)?$/.test(text))
-    if (!isRefused) accepted.add(name)
+    const isExcluded = parameters.some((text) => /^q\s*=\s*0(?:\.0*)?$/.test(text))
+    if (!isExcluded) accepted.add(name)
   }
   return (['gzip', 'deflate'] as const).find((encoding) => accepted.has(encoding))
 }

@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NO_ALIASES, type HttpAliases } from '../compat/index.ts'
 
 /** Methods and headers that pages of other origins may send, and headers that they may read. */
-const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
-const SENT_HEADERS = ['Authorization', 'Content-Type', 'X-Request-Id', HEADERS.token]
-const READ_HEADERS = [
+const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
+const ALLOWED_HEADERS = ['Authorization', 'Content-Type', 'X-Request-Id', HEADERS.token]
+const EXPOSED_HEADERS = [
   HEADERS.errorCode,
   HEADERS.index,
   HEADERS.knownLeader,
@@ -26,7 +26,7 @@ type HeaderAliases = Pick<HttpAliases, 'requestHeaders' | 'responseHeaders'>
  * Sets the CORS headers for pages of the configured origins. Returns true for a preflight request,
  * which needs no further response. Cookies are not used, so credentials are never allowed.
  */
-export function allowOrigin(
+export function applyCors(
   origins: readonly string[],
   request: FastifyRequest,
   reply: FastifyReply,
@@ -36,16 +36,16 @@ export function allowOrigin(
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return false
   void reply.headers({
     'access-control-allow-origin': origin,
-    'access-control-expose-headers': [...READ_HEADERS, ...Object.values(responseHeaders)].join(
+    'access-control-expose-headers': [...EXPOSED_HEADERS, ...Object.values(responseHeaders)].join(
       ', ',
     ),
     vary: 'Origin',
   })
-  const asks = request.headers['access-control-request-method'] !== undefined
-  if (request.method !== 'OPTIONS' || !asks) return false
+  const isPreflight = request.headers['access-control-request-method'] !== undefined
+  if (request.method !== 'OPTIONS' || !isPreflight) return false
   void reply.headers({
-    'access-control-allow-methods': METHODS,
-    'access-control-allow-headers': [...SENT_HEADERS, ...Object.keys(requestHeaders)].join(', '),
+    'access-control-allow-methods': ALLOWED_METHODS,
+    'access-control-allow-headers': [...ALLOWED_HEADERS, ...Object.keys(requestHeaders)].join(', '),
     'access-control-max-age': PREFLIGHT_SECONDS,
   })
   return true

@@ -1,13 +1,13 @@
 import { HEADERS } from '@reeve/contract'
 
-/** The header that carries the code of an error, as the runtime spells it. */
+/** Name of the error code header in lower case. */
 export const ERROR_CODE_HEADER = HEADERS.errorCode.toLowerCase()
 
 /**
- * Codes of errors that come from the HTTP server itself, by their status. Refusals of use cases and
- * faults have codes of their own; docs/reference/errors.md lists all of them.
+ * Error codes of the HTTP server itself, by status. Refusals of use cases and faults have other
+ * codes; docs/reference/errors.md lists all of them.
  */
-export const CODES_OF_STATUS: Readonly<Record<number, string>> = {
+export const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   400: 'bad-request',
   401: 'unauthorized',
   403: 'forbidden',
@@ -25,7 +25,7 @@ export const CODES_OF_STATUS: Readonly<Record<number, string>> = {
   503: 'unavailable',
 }
 
-/** The code of an error of which only the status is known. */
+/** Returns the error code if only the status is known. */
 export function codeOfStatus(status: number): string {
-  return CODES_OF_STATUS[status] ?? (status < 500 ? 'bad-request' : 'internal-error')
+  return CODE_OF_STATUS[status] ?? (status < 500 ? 'bad-request' : 'internal-error')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LIMITS } from '../model/index.ts'
-import { JsonLimitError, parseFirstJson } from './json-text.ts'
+import { JsonLimitError, parseJsonPrefix } from './json-text.ts'
 
 const cases: readonly [string, unknown][] = [
   ['{"a":1}', { a: 1 }],
@@ -12,11 +12,11 @@ const cases: readonly [string, unknown][] = [
   ['"x\\"y" z', 'x"y'],
 ]
 for (const [text, value] of cases)
-  test(`first JSON value of ${text}`, () => assert.deepEqual(parseFirstJson(text), value))
+  test(`first JSON value of ${text}`, () => assert.deepEqual(parseJsonPrefix(text), value))
 
 for (const text of ['', 'nope', '{"a":', '{a:1}', '"open'])
   test(`no JSON value in ${JSON.stringify(text)}`, () =>
-    assert.throws(() => parseFirstJson(text), SyntaxError))
+    assert.throws(() => parseJsonPrefix(text), SyntaxError))
 
 // Longer texts are measured first
 
@@ -26,13 +26,13 @@ const LONG = ' '.repeat(64 * 1024)
 
 for (const [text, value] of cases)
   test(`first JSON value of a long ${text}`, () => {
-    assert.deepEqual(parseFirstJson(LONG + text), value)
-    assert.deepEqual(parseFirstJson(text + LONG), value)
+    assert.deepEqual(parseJsonPrefix(LONG + text), value)
+    assert.deepEqual(parseJsonPrefix(text + LONG), value)
   })
 
 for (const text of ['', 'nope', '{"a":', '{a:1}', '"open', '"\\', '}', '{"a":1,}', '[1}'])
   test(`no JSON value in a long ${JSON.stringify(text)}`, () =>
-    assert.throws(() => parseFirstJson(LONG + text), SyntaxError))
+    assert.throws(() => parseJsonPrefix(LONG + text), SyntaxError))
 
 const { jsonBodyDepthMax: depth, jsonContainersMax: containers, jsonShapesMax: names } = LIMITS
 
@@ -64,7 +64,7 @@ const within: readonly { name: string; text: string }[] = [
 ]
 for (const { name, text } of within)
   test(`long JSON: ${name} is parsed`, () => {
-    assert.doesNotThrow(() => parseFirstJson(LONG + text))
+    assert.doesNotThrow(() => parseJsonPrefix(LONG + text))
   })
 
 const beyond: readonly { name: string; text: string; problem: RegExp }[] = [
@@ -97,9 +97,9 @@ const beyond: readonly { name: string; text: string; problem: RegExp }[] = [
   },
 ]
 for (const { name, text, problem } of beyond)
-  test(`long JSON: ${name} is refused`, () => {
+  test(`long JSON: ${name} is rejected`, () => {
     assert.throws(
-      () => parseFirstJson(LONG + text),
+      () => parseJsonPrefix(LONG + text),
       (thrown) => thrown instanceof JsonLimitError && problem.test(thrown.message),
     )
   })

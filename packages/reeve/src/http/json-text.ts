@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto'
 import { LIMITS } from '../model/index.ts'
 
 /**
- * Texts up to this length are parsed unmeasured: whatever they contain, that takes less than ten
- * milliseconds, and measuring would add a third to the parsing time of a typical body.
+ * Texts up to this length are parsed without a scan: that takes less than ten milliseconds whatever
+ * they contain, and scanning would add a third to the parsing time of a typical body.
  */
-const UNMEASURED_CHARS_MAX = 64 * 1024
+const UNSCANNED_CHARS_MAX = 64 * 1024
 
 /** A JSON text that would block the event loop while it is parsed (decision 0007). */
 export class JsonLimitError extends Error {}
@@ -14,20 +14,20 @@ export class JsonLimitError extends Error {}
  * Parses the first JSON value of a body and ignores trailing bytes: a text that does not parse as a
  * whole is cut after its first value and parsed again.
  */
-export function parseFirstJson(text: string): unknown {
-  if (text.length > UNMEASURED_CHARS_MAX) return JSON.parse(text.slice(0, measureFirst(text)))
+export function parseJsonPrefix(text: string): unknown {
+  if (text.length > UNSCANNED_CHARS_MAX) return JSON.parse(text.slice(0, scanFirstValue(text)))
   try {
     return JSON.parse(text)
   } catch (thrown) {
-    const end = measureFirst(text)
+    const end = scanFirstValue(text)
     if (end === text.length) throw thrown
     return JSON.parse(text.slice(0, end))
   }
 }
 
-/** Parses a body that must be one JSON value. A long text is measured before it is parsed. */
-export function parseWholeJson(text: string): unknown {
-  if (text.length > UNMEASURED_CHARS_MAX) measureFirst(text)
+/** Parses a body that must be one JSON value. A long text is scanned before it is parsed. */
+export function parseJsonStrict(text: string): unknown {
+  if (text.length > UNSCANNED_CHARS_MAX) scanFirstValue(text)
   return JSON.parse(text)
 }
 
@@ -49,10 +49,10 @@ const CLOSE = 0x7d
  * with anything else or is incomplete. Scans the text once without allocating; throws if it is
  * nested too deeply or has too many shapes. Invalid JSON is left to the parser.
  */
-function measureFirst(text: string): number {
+function scanFirstValue(text: string): number {
   const start = text.search(/\S/)
   if (start < 0 || !'{["'.includes(text.charAt(start))) return text.length
-  const shapes = new ShapeCount()
+  const shapes = new ShapeCounter()
   let depth = 0
   let containers = 0
   for (let at = start; at < text.length; at++) {
@@ -97,9 +97,9 @@ function isName(text: string, end: number): boolean {
  * for each, and at more than a microsecond each they are the most expensive part of parsing; a map
  * with many names has as many shapes, a list of uniform records hardly any.
  */
-class ShapeCount {
+class ShapeCounter {
   /** Bitmap of the hashes seen; large enough that collisions hardly matter. */
-  readonly #met = new Int32Array(SHAPE_BITS / 32)
+  readonly #seenHashes = new Int32Array(SHAPE_BITS / 32)
   /** Hash of the field names so far, for each open object. */
   readonly #hashes = new Int32Array(LIMITS.jsonBodyDepthMax + 1)
   #count = 0
@@ -117,10 +117,10 @@ class ShapeCount {
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ text.charCodeAt(at), HASH_FACTOR)
     hash ^= hash >>> 15
     this.#hashes[depth] = hash
-    const [word, bit] = [(hash >>> 5) % this.#met.length, 1 << (hash & 31)]
-    const known = this.#met[word] ?? 0
-    if ((known & bit) !== 0) return
-    this.#met[word] = known | bit
+    const [index, bit] = [(hash >>> 5) % this.#seenHashes.length, 1 << (hash & 31)]
+    const bits = this.#seenHashes[index] ?? 0
+    if ((bits & bit) !== 0) return
+    this.#seenHashes[index] = bits | bit
     this.#count += 1
     if (this.#count > LIMITS.jsonShapesMax) throw new JsonLimitError(TOO_VARIED)
   }

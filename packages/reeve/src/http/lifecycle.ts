@@ -7,41 +7,43 @@ import type { Clock } from '@reeve/kit/clock.ts'
  * Time that running requests get when a server stops. A leader keeps its lease meanwhile, so no
  * other server can answer: a client that reads its response slowly must not prolong that.
  */
-export const STOP_MS_MAX = 1_000
+export const SHUTDOWN_GRACE_MS = 1_000
 
-/** A waiting request. It is over when its client has disconnected or the server drains. */
-export class Hold {
-  #isOver = false
+/**
+ * Handle of a waiting request. It is cancelled when its client disconnects or the server drains.
+ */
+export class WaitHandle {
+  #isCancelled = false
   #listener: (() => void) | undefined
 
-  get isOver(): boolean {
-    return this.#isOver
+  get isCancelled(): boolean {
+    return this.#isCancelled
   }
 
   /**
-   * Registers the listener that is called when the wait is over, at once if it already is, in place
-   * of an earlier one; undefined removes it.
+   * Sets the listener for the cancellation, which replaces an earlier one; undefined removes it.
+   * Called at once if the handle is already cancelled.
    */
-  onOver(listener: (() => void) | undefined): void {
+  onCancel(listener: (() => void) | undefined): void {
     this.#listener = listener
-    if (this.#isOver) listener?.()
+    if (this.#isCancelled) listener?.()
   }
 
-  end(): void {
-    this.#isOver = true
+  cancel(): void {
+    this.#isCancelled = true
     this.#listener?.()
   }
 }
 
 /** Tracks connections and waiting requests, so that a shutdown can end them. */
-export class Lifecycle {
-  readonly #open = new Set<Hold>()
+export class GracefulShutdown {
+  readonly #handles = new Set<WaitHandle>()
   /** Connections without a request so far. */
   readonly #unused = new Set<Socket>()
   /** Upgraded connections, which the runtime no longer closes. */
   readonly #upgraded = new Set<Socket>()
   /** Requests whose body may be incomplete. */
-  readonly #arriving = new Set<IncomingMessage>()
+  readonly #receiving = new Set<IncomingMessage>()
   #draining = false
 
   get isDraining(): boolean {
@@ -52,28 +54,28 @@ export class Lifecycle {
    * Tracks the connections of a server. Browsers and clients open connections ahead of need; the
    * runtime closes only those that were used, and the others would delay a shutdown.
    */
-  follow(server: Server): void {
+  track(server: Server): void {
     // An HTTPS server reports each connection twice: the TCP socket and the TLS socket.
     const unencrypted = new Map<string, Socket>()
-    const follow = (socket: Socket): void => {
+    const trackUnused = (socket: Socket): void => {
       this.#unused.add(socket)
       socket.once('close', () => this.#unused.delete(socket))
     }
     server.on('connection', (socket: Socket) => {
-      follow(socket)
+      trackUnused(socket)
       if (!(server instanceof SecureServer)) return
-      const place = placeOf(socket)
-      unencrypted.set(place, socket)
-      socket.once('close', () => unencrypted.delete(place))
+      const endpoint = remoteEndpoint(socket)
+      unencrypted.set(endpoint, socket)
+      socket.once('close', () => unencrypted.delete(endpoint))
     })
     server.on('secureConnection', (socket: Socket) => {
-      const below = unencrypted.get(placeOf(socket))
-      if (below !== undefined) this.#unused.delete(below)
-      follow(socket)
+      const tcpSocket = unencrypted.get(remoteEndpoint(socket))
+      if (tcpSocket !== undefined) this.#unused.delete(tcpSocket)
+      trackUnused(socket)
     })
     server.on('request', (request) => {
       this.#unused.delete(request.socket)
-      this.#followBody(request)
+      this.#trackBody(request)
     })
     server.on('upgrade', ({ socket }) => {
       this.#unused.delete(socket)
@@ -82,26 +84,26 @@ export class Lifecycle {
     })
   }
 
-  #followBody(request: IncomingMessage): void {
+  #trackBody(request: IncomingMessage): void {
     const { headers } = request
     if (!('content-length' in headers || 'transfer-encoding' in headers)) return
-    this.#arriving.add(request)
-    request.once('close', () => this.#arriving.delete(request))
+    this.#receiving.add(request)
+    request.once('close', () => this.#receiving.delete(request))
   }
 
   /**
-   * Returns a hold, which must be released at the end of the request; a connection outlives its
+   * Returns a handle, which must be released at the end of the request; a connection outlives its
    * requests.
    */
-  hold(): Hold {
-    const hold = new Hold()
-    if (this.#draining) hold.end()
-    this.#open.add(hold)
-    return hold
+  openHandle(): WaitHandle {
+    const handle = new WaitHandle()
+    if (this.#draining) handle.cancel()
+    this.#handles.add(handle)
+    return handle
   }
 
-  release(hold: Hold): void {
-    this.#open.delete(hold)
+  release(handle: WaitHandle): void {
+    this.#handles.delete(handle)
   }
 
   /**
@@ -112,13 +114,13 @@ export class Lifecycle {
   drain(): void {
     this.#draining = true
     for (const socket of this.#unused) socket.destroy()
-    for (const { complete, socket } of this.#arriving) if (!complete) socket.destroy()
-    for (const hold of this.#open) hold.end()
+    for (const { complete, socket } of this.#receiving) if (!complete) socket.destroy()
+    for (const handle of this.#handles) handle.cancel()
   }
 
   /** Closes the port and destroys the connections that remain. Call `drain` first. */
   async close(app: ClosingApp, clock: Clock): Promise<void> {
-    const cancel = clock.after(STOP_MS_MAX, () => {
+    const cancel = clock.after(SHUTDOWN_GRACE_MS, () => {
       app.server.closeAllConnections()
       for (const socket of this.#upgraded) socket.destroy()
     })
@@ -134,6 +136,6 @@ interface ClosingApp {
 }
 
 /** Identifies a connection by its remote address and port, which are unique at any time. */
-function placeOf({ remoteAddress, remotePort }: Socket): string {
+function remoteEndpoint({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }

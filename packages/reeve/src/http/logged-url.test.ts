@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loggedUrl } from './logged-url.ts'
+import { redactUrl } from './logged-url.ts'
 
 const cases = [
   { url: '/v1/jobs?prefix=web', logged: '/v1/jobs?prefix=web' },
@@ -12,4 +12,4 @@ const cases = [
   { url: '/v1/x?key=1', logged: '/v1/x?key=1' },
 ]
 for (const { url, logged } of cases)
-  test(`loggedUrl: ${url}`, () => assert.equal(loggedUrl(url), logged))
+  test(`loggedUrl: ${url}`, () => assert.equal(redactUrl(url), logged))

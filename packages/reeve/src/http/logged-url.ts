@@ -1,7 +1,9 @@
-/** In the path of uploads and of logs of runs. */
-const KEY_IN_PATH = /^(\/api\/v2\/(?:uploads\/[^/]*|run-logs)\/)[^?]+/
+/** Uploads and logs of runs have their key in the path. */
+const KEY_PATTERN = /^(\/api\/v2\/(?:uploads\/[^/]*|run-logs)\/)[^?]+/
 
-/** A URL for the log. The keys of some links replace a token, and no log may contain a secret. */
-export function loggedUrl(url: string): string {
-  return url.replace(KEY_IN_PATH, '$1***')
+/**
+ * Masks the key in a URL for the log: such keys replace a token, and logs must not contain secrets.
+ */
+export function redactUrl(url: string): string {
+  return url.replace(KEY_PATTERN, '$1***')
 }

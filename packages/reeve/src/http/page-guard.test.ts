@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { PageGuard } from './page-guard.ts'
+import { CrossOriginGuard } from './page-guard.ts'
 
 interface Asked {
   readonly method?: string
@@ -17,7 +17,7 @@ function asked({ method = 'POST', localAddress = '127.0.0.1', url = '/', ...head
   return { method, url, headers, socket: { localAddress } } as unknown as IncomingMessage
 }
 
-const guard = new PageGuard({
+const guard = new CrossOriginGuard({
   corsOrigins: ['https://ui.example.com'],
   externalUrl: 'https://reeve.example.com/x',
 })
@@ -48,8 +48,8 @@ const passing: readonly Asked[] = [
   { host: 'reeve.internal:4646', localAddress: '10.0.0.7' },
 ]
 for (const request of passing)
-  test(`page guard: ${JSON.stringify(request)} passes`, () => {
-    assert.equal(guard.problemOf(asked(request)), undefined)
+  test(`cross-origin guard: ${JSON.stringify(request)} is accepted`, () => {
+    assert.equal(guard.rejectionOf(asked(request)), undefined)
   })
 
 const refused: readonly (readonly [Asked, RegExp])[] = [
@@ -74,13 +74,13 @@ const refused: readonly (readonly [Asked, RegExp])[] = [
   [{ host: OWN, 'sec-fetch-site': 'cross-site' }, /page of another website may not write/],
 ]
 for (const [request, text] of refused)
-  test(`page guard: ${JSON.stringify(request)} is refused`, () => {
-    assert.match(guard.problemOf(asked(request)) ?? '', text)
+  test(`cross-origin guard: ${JSON.stringify(request)} is rejected`, () => {
+    assert.match(guard.rejectionOf(asked(request)) ?? '', text)
   })
 
-test('page guard: * lets every page write', () => {
-  const open = new PageGuard({ corsOrigins: ['*'], externalUrl: '' })
-  assert.equal(open.problemOf(asked({ host: OWN, origin: 'https://a.example' })), undefined)
+test('cross-origin guard: * allows writes from every page', () => {
+  const open = new CrossOriginGuard({ corsOrigins: ['*'], externalUrl: '' })
+  assert.equal(open.rejectionOf(asked({ host: OWN, origin: 'https://a.example' })), undefined)
   const image = { host: OWN, url: GC, method: 'GET', 'sec-fetch-site': 'cross-site' }
-  assert.equal(open.problemOf(asked(image)), undefined)
+  assert.equal(open.rejectionOf(asked(image)), undefined)
 })

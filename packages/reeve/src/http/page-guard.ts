@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { v1Routes, type Route } from '@reeve/contract'
 
-export interface PageGuardOptions {
+export interface CrossOriginOptions {
   /** Origins whose pages have the same access as their user; `*` is any. */
   readonly corsOrigins: readonly string[]
   /** External URL of this server behind a proxy; may be empty. */
@@ -14,55 +14,55 @@ export interface PageGuardOptions {
  * form to any address, and with DNS rebinding a page can even read the response: with the access of
  * everyone who reaches the server.
  */
-export class PageGuard {
+export class CrossOriginGuard {
   readonly #origins: ReadonlySet<string>
   readonly #names: ReadonlySet<string>
 
-  constructor({ corsOrigins, externalUrl }: PageGuardOptions) {
+  constructor({ corsOrigins, externalUrl }: CrossOriginOptions) {
     const own = URL.parse(externalUrl)
     this.#origins = new Set(own === null ? corsOrigins : [...corsOrigins, own.origin])
     this.#names = new Set(own === null ? [] : [own.hostname])
   }
 
   /** Returns the reason for rejecting a request; undefined if it is accepted. */
-  problemOf(request: IncomingMessage): string | undefined {
-    return this.nameProblem(request) ?? this.#originProblem(request)
+  rejectionOf(request: IncomingMessage): string | undefined {
+    return this.hostProblem(request) ?? this.#originProblem(request)
   }
 
   /**
    * Rejects a foreign host name that resolves to a loopback address (DNS rebinding). IP literals
    * cannot be rebound. A server that listens on other addresses may have any name.
    */
-  nameProblem({ headers, socket }: IncomingMessage): string | undefined {
+  hostProblem({ headers, socket }: IncomingMessage): string | undefined {
     if (!isLoopback(socket.localAddress ?? '')) return undefined
-    const name = nameIn(headers.host ?? '')
+    const name = hostName(headers.host ?? '')
     if (name === '' || isIP(name) !== 0 || isLocalName(name) || this.#names.has(name))
       return undefined
     return (
-      `ACLs are off, and ${JSON.stringify(name)} is no name of this server: ask by its address or ` +
-      'localhost, or let http_api_external_url tell that name'
+      `ACLs are off, and ${JSON.stringify(name)} is not a name of this server: use its address or ` +
+      'localhost, or set http_api_external_url to that name'
     )
   }
 
   #originProblem({ headers, method = '', url = '' }: IncomingMessage): string | undefined {
-    if (READING.has(method) && !(method !== 'OPTIONS' && changesState(url))) return undefined
+    if (SAFE_METHODS.has(method) && !(method !== 'OPTIONS' && changesState(url))) return undefined
     const { origin } = headers
     if (this.#origins.has('*')) return undefined
     if (origin === undefined) {
       // Requests of images and links have no Origin header, but browsers send Sec-Fetch-Site.
-      const isForeign = FOREIGN_SITES.has(String(headers['sec-fetch-site']))
-      return isForeign ? refusal('another website') : undefined
+      const isForeign = FOREIGN_FETCH_SITES.has(String(headers['sec-fetch-site']))
+      return isForeign ? originRejection('another website') : undefined
     }
-    return this.#origins.has(origin) || isOwnPage(headers) ? undefined : refusal(origin)
+    return this.#origins.has(origin) || isSameOrigin(headers) ? undefined : originRejection(origin)
   }
 }
 
 /** Reports whether a page of this server sends the request. */
-export function isOwnPage({ origin = '', host }: IncomingHttpHeaders): boolean {
+export function isSameOrigin({ origin = '', host }: IncomingHttpHeaders): boolean {
   return URL.parse(origin)?.host === host
 }
 
-function refusal(origin: string): string {
+function originRejection(origin: string): string {
   return (
     `ACLs are off, and a page of ${origin} may not write here: ` +
     'http_api_cors_origins names the origins that may'
@@ -70,10 +70,10 @@ function refusal(origin: string): string {
 }
 
 /** `same-site` covers other ports of the same host, whose pages are not this server's. */
-const FOREIGN_SITES: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
+const FOREIGN_FETCH_SITES: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
 
 /** Routes that write with GET as well. */
-const CHANGING_GETS = new RegExp(
+const WRITING_GET_PATHS = new RegExp(
   Object.values<Route>(v1Routes)
     .filter(({ methods }) => methods.includes('GET') && methods.some((one) => one !== 'GET'))
     .map(({ path }) => `^${path.replaceAll(/:\w+/g, '[^/]+')}/?(?:[?#]|$)`)
@@ -82,19 +82,19 @@ const CHANGING_GETS = new RegExp(
 )
 
 function changesState(url: string): boolean {
-  if (!url.includes('%')) return CHANGING_GETS.test(url)
+  if (!url.includes('%')) return WRITING_GET_PATHS.test(url)
   const [path = ''] = url.split(/[?#]/, 1)
   const decoded = path.replaceAll(/%([0-9a-f]{2})/gi, (_all, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
   )
-  return CHANGING_GETS.test(decoded)
+  return WRITING_GET_PATHS.test(decoded)
 }
 
 /** Safe methods: without CORS headers the browser hides the response from foreign pages. */
-const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Returns the name of a Host header, without its port. */
-function nameIn(host: string): string {
+function hostName(host: string): string {
   const [, address] = /^\[([^\]]*)\](?::\d*)?$/.exec(host) ?? []
   const name = address ?? host.split(':', 1).join('')
   return name.toLowerCase().replace(/\.$/, '')

@@ -1,12 +1,18 @@
 import type { Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 
-/** A port that speaks HTTPS; without one it speaks HTTP and everybody is who the tokens say. */
-export interface PortSecurity {
-  /** How it proves itself, and whose certificates it asks for. */
-  listenOptions(): TlsOptions
-  /** Calls when the certificates are other ones, until the returned function is called. */
-  onReload(changed: () => void): () => void
-  /** Why the peer may not connect as a node; undefined where it may. Reads after "this one". */
+/**
+ * TLS of a listening port. Without it the port speaks HTTP and clients are identified by tokens
+ * only.
+ */
+export interface ListenerTls {
+  /** TLS options: the certificate, and the client certificates that are requested. */
+  secureContextOptions(): TlsOptions
+  /** Calls the listener when the certificates change, until the returned function is called. */
+  onReload(listener: () => void): () => void
+  /**
+   * Returns why the peer may not connect as a node, as a predicate of "this one"; undefined if it
+   * may.
+   */
   nodeProblem(socket: Socket): string | undefined
 }

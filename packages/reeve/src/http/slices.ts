@@ -2,8 +2,8 @@ import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { LIMITS } from '../model/index.ts'
 import type { WorkOrigin } from '../workload/index.ts'
 
-/** How long a response is computed before other requests have their turn. */
-export function slicesOf(yieldTurn: () => Promise<void>): SliceOptions {
+/** Options of work in slices: how long a response is computed before other requests get a turn. */
+export function sliceOptions(yieldTurn: () => Promise<void>): SliceOptions {
   return {
     nextTurn: yieldTurn,
     monotonicMs: () => performance.now(),
@@ -11,13 +11,13 @@ export function slicesOf(yieldTurn: () => Promise<void>): SliceOptions {
   }
 }
 
-interface FairRequest {
+interface ScheduledRequest {
   readonly tenant: string
   readonly yieldTurn: () => Promise<void>
   readonly signal: () => AbortSignal
 }
 
-/** The tenant of a request, how its work shares the event loop, and when it is dropped. */
-export function originOf({ tenant, yieldTurn, signal }: FairRequest): WorkOrigin {
+/** Returns the tenant of a request, its turns on the event loop, and its cancellation. */
+export function workOrigin({ tenant, yieldTurn, signal }: ScheduledRequest): WorkOrigin {
   return { tenant, nextTurn: yieldTurn, signal: signal() }
 }

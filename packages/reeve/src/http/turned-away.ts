@@ -8,14 +8,14 @@ import type { HttpLog } from './server.ts'
 /**
  * Log each pair of address and reason once a minute, at most 20 in total: clients control the rate.
  */
-const TOLD_AGAIN_MS = 60_000
-const TOLD_MAX = 20
+const LOG_INTERVAL_MS = 60_000
+const LOGGED_MAX = 20
 
 /** Logs rejected connections with the reason, which the client may be unable to read. */
-export class TurnedAway {
+export class RejectedConnectionLog {
   readonly #log: HttpLog
   readonly #clock: Clock
-  readonly #told = new Set<string>()
+  readonly #logged = new Set<string>()
   #sinceMs = 0
 
   constructor({ log, clock }: { readonly log: HttpLog; readonly clock: Clock }) {
@@ -27,25 +27,25 @@ export class TurnedAway {
    * Logs failed TLS handshakes: no error response can be sent for them, and the client's error is
    * often misleading.
    */
-  follow(server: Server): void {
+  logTlsErrors(server: Server): void {
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: unknown) => {
       if (!(socket instanceof TLSSocket)) return
-      const why = reasonOf(error, socket)
-      if (why !== undefined) this.tell(socket, why)
+      const reason = reasonOf(error, socket)
+      if (reason !== undefined) this.log(socket, reason)
     })
   }
 
   /** Logs a rejected connection. The address is undefined if the connection is already closed. */
-  tell({ remoteAddress: address }: Socket, why: string): void {
+  log({ remoteAddress: address }: Socket, reason: string): void {
     const nowMs = this.#clock.monotonicMs()
-    if (nowMs - this.#sinceMs >= TOLD_AGAIN_MS) {
-      this.#told.clear()
+    if (nowMs - this.#sinceMs >= LOG_INTERVAL_MS) {
+      this.#logged.clear()
       this.#sinceMs = nowMs
     }
-    const key = `${address} ${why}`
-    if (this.#told.has(key) || this.#told.size >= TOLD_MAX) return
-    this.#told.add(key)
-    this.#log.info?.({ address, why }, 'a connection was turned away')
+    const key = `${address} ${reason}`
+    if (this.#logged.has(key) || this.#logged.size >= LOGGED_MAX) return
+    this.#logged.add(key)
+    this.#log.info?.({ address, why: reason }, 'a connection was turned away')
   }
 }
 
@@ -58,6 +58,6 @@ function reasonOf(
   if (authorizationError)
     return `its certificate ${certificateErrorText(String(authorizationError), 'tls.ca_file', 'clientAuth')}`
   if (code === 'ERR_SSL_HTTP_REQUEST') return 'it speaks HTTP, and this port HTTPS'
-  if (code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return 'it showed no certificate'
+  if (code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return 'it presented no certificate'
   return undefined
 }

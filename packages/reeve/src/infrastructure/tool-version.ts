@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { compareVersions } from '@reeve/kit/version.ts'
-import { parseVersionConstraint, readVersion, type NodeRow } from '../model/index.ts'
+import { parseVersionConstraint, parseConstraintVersion, type NodeRow } from '../model/index.ts'
 import { toolVersions, type ToolName } from './tools.ts'
 
 /** A node, as far as the choice of a version is concerned. */
@@ -16,24 +16,24 @@ const LATEST = 'latest'
  */
 export function chooseNodeVersion(
   tool: ToolName,
-  wanted: string | null,
+  requested: string | null,
   nodes: readonly ToolNode[],
 ): Result<string | undefined, string> {
-  const test = versionTest(wanted)
+  const test = versionTest(requested)
   if (!test.ok) return test
   if (nodes.length === 0) return ok(undefined)
   const eligible = nodes.filter(isEligible)
   for (const candidates of [eligible, nodes]) {
-    const found = latest(versionsOf(candidates, tool).filter(test.value))
+    const found = latestVersion(versionsOnNodes(candidates, tool).filter(test.value))
     if (found !== undefined) return ok(found)
   }
-  const available = versionsOf(nodes, tool)
-  const what = wanted === null || wanted === LATEST ? tool : `${tool} ${wanted}`
+  const available = versionsOnNodes(nodes, tool)
+  const description = requested === null || requested === LATEST ? tool : `${tool} ${requested}`
   if (available.length === 0)
-    return err(`No node has ${what}. Install it on a node, in the PATH of the agent.`)
-  const others = available.toSorted(byVersion).join(', ')
+    return err(`No node has ${description}. Install it on a node, in the PATH of the agent.`)
+  const availableText = available.toSorted(compareByVersion).join(', ')
   return err(
-    `No node has ${what}; nodes have ${others}. Install it on a node, or change the version of ` +
+    `No node has ${description}; nodes have ${availableText}. Install it on a node, or change the version of ` +
       'the workspace.',
   )
 }
@@ -58,14 +58,14 @@ const EXACT_VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
  */
 export function chooseRemoteVersion(
   { tool, address, version }: RemoteTool,
-  wanted: string | null,
+  requested: string | null,
 ): Result<string | null, string> {
-  const test = versionTest(wanted)
+  const test = versionTest(requested)
   if (!test.ok) return test
-  const isChosen = address.includes(VERSION_PLACEHOLDER)
-  if (isChosen && wanted !== null && EXACT_VERSION.test(wanted)) return ok(wanted)
+  const isSelectable = address.includes(VERSION_PLACEHOLDER)
+  if (isSelectable && requested !== null && EXACT_VERSION.test(requested)) return ok(requested)
   if (version === undefined) {
-    if (!isChosen) return ok(null)
+    if (!isSelectable) return ok(null)
     return err(
       `${address} needs an exact version of ${tool}. Set the tool version of the workspace, or ` +
         'infrastructure.version on the servers.',
@@ -73,22 +73,22 @@ export function chooseRemoteVersion(
   }
   if (test.value(version)) return ok(version)
   return err(
-    `The servers provide ${tool} ${version}, and the workspace requires ${wanted ?? LATEST}. ` +
+    `The servers provide ${tool} ${version}, and the workspace requires ${requested ?? LATEST}. ` +
       'Change the version of the workspace.',
   )
 }
 
 /** Returns a test for versions that the workspace accepts. */
-function versionTest(wanted: string | null): Result<(version: string) => boolean, string> {
-  if (wanted === null || wanted === LATEST) return ok(() => true)
-  const constraint = parseVersionConstraint(wanted, 'loose')
+function versionTest(requested: string | null): Result<(version: string) => boolean, string> {
+  if (requested === null || requested === LATEST) return ok(() => true)
+  const constraint = parseVersionConstraint(requested, 'loose')
   if (!constraint.ok)
     return err(
-      `The tool version "${wanted}" of the workspace is neither a version, nor a constraint such ` +
+      `The tool version "${requested}" of the workspace is neither a version, nor a constraint such ` +
         'as "~> 1.11", nor "latest".',
     )
   return ok((text) => {
-    const version = readVersion(text, 'loose')
+    const version = parseConstraintVersion(text, 'loose')
     return version !== undefined && constraint.value(version)
   })
 }
@@ -97,17 +97,19 @@ function isEligible({ Status, SchedulingEligibility }: ToolNode): boolean {
   return Status === 'ready' && SchedulingEligibility === 'eligible'
 }
 
-function versionsOf(nodes: readonly ToolNode[], tool: ToolName): readonly string[] {
+function versionsOnNodes(nodes: readonly ToolNode[], tool: ToolName): readonly string[] {
   return [...new Set(nodes.flatMap(({ Attributes }) => toolVersions(Attributes, tool)))]
 }
 
 /** Returns the latest version; a pre-release only if there is no release. */
-function latest(versions: readonly string[]): string | undefined {
-  const releases = versions.filter((text) => readVersion(text, 'loose')?.prerelease.length === 0)
-  return (releases.length > 0 ? releases : versions).toSorted(byVersion).at(-1)
+function latestVersion(versions: readonly string[]): string | undefined {
+  const releases = versions.filter(
+    (text) => parseConstraintVersion(text, 'loose')?.prerelease.length === 0,
+  )
+  return (releases.length > 0 ? releases : versions).toSorted(compareByVersion).at(-1)
 }
 
-function byVersion(a: string, b: string): number {
-  const [left, right] = [readVersion(a, 'loose'), readVersion(b, 'loose')]
+function compareByVersion(a: string, b: string): number {
+  const [left, right] = [parseConstraintVersion(a, 'loose'), parseConstraintVersion(b, 'loose')]
   return left === undefined || right === undefined ? 0 : compareVersions(left, right)
 }

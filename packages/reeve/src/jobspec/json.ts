@@ -12,7 +12,7 @@ export function isRecord(value: Json | undefined): value is JsonRecord {
 }
 
 /** The records in a list; empty for other values. */
-export function recordsOf(value: Json | undefined): readonly JsonRecord[] {
+export function toRecords(value: Json | undefined): readonly JsonRecord[] {
   return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
@@ -25,8 +25,8 @@ export function toJson(value: Value): Json {
 }
 
 /** Whether the value contains an integer that loses digits as a JSON number. */
-export function isRounded(value: Value): boolean {
+export function hasInexactInteger(value: Value): boolean {
   if (typeof value === 'bigint') return true
-  if (isList(value)) return value.some(isRounded)
-  return isObject(value) && Object.values(value).some(isRounded)
+  if (isList(value)) return value.some(hasInexactInteger)
+  return isObject(value) && Object.values(value).some(hasInexactInteger)
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { canonicalizeJob, PARSE_DEFAULTS, validateJob } from '../model/index.ts'
 import { parseLegacyJobFile } from './legacy/parse-legacy-job-file.ts'
 import { parseJobFile, type JobFileResult } from './parse-job-file.ts'
-import { formatPlacedProblem, placeProblems } from './placed-problems.ts'
+import { formatLocatedProblem, locateProblems } from './placed-problems.ts'
 
 const request = { file: 'web.hcl', strict: true, files: undefined, random: { next: () => 0 } }
 
@@ -12,7 +12,7 @@ function problemsOf(read: JobFileResult): readonly string[] {
   assert.ok(read.ok, JSON.stringify(read))
   const { job, positions } = read.value
   const { list } = validateJob(canonicalizeJob(job, { ...PARSE_DEFAULTS, nodePool: 'default' }))
-  return placeProblems(list, positions).map(formatPlacedProblem)
+  return locateProblems(list, positions).map(formatLocatedProblem)
 }
 
 const TEXT = `job "a job" {

@@ -2,7 +2,7 @@ import { rangeOf, type Expression, type Range, type Span } from '@reeve/hcl'
 import { isRecord, type Json, type JsonRecord } from './json.ts'
 
 /** Maps fields of a job to source positions. */
-export interface Positions {
+export interface SourceMap {
   /**
    * The position of a field by its wire path, as in validation problems:
    * `TaskGroups[0].Tasks[1].Driver`. For an unset field, the position of its closest written
@@ -12,55 +12,55 @@ export interface Positions {
 }
 
 /** Position of a field, with the expression of its value. */
-export interface Mark {
+export interface FieldSpan {
   readonly span: Span
   readonly expression?: Expression
 }
 
 /** Positions of an object and its fields by name. */
-export interface Marks {
+export interface RecordSpans {
   readonly span: Span
-  readonly fields: ReadonlyMap<string, Mark>
+  readonly fields: ReadonlyMap<string, FieldSpan>
 }
 
 /** Keyed by object identity, because objects move until the job is complete. */
-export type Places = WeakMap<JsonRecord, Marks>
+export type SpanIndex = WeakMap<JsonRecord, RecordSpans>
 
-export function makePositions(job: JsonRecord, places: Places, whole: Span): Positions {
+export function createSourceMap(job: JsonRecord, places: SpanIndex, whole: Span): SourceMap {
   return {
     find(path) {
-      let at: Step = { value: job, mark: { span: places.get(job)?.span ?? whole } }
+      let current: ResolvedValue = { value: job, mark: { span: places.get(job)?.span ?? whole } }
       for (let rest = path; rest !== '';) {
-        const next = follow(at, rest, places)
+        const next = resolveSegment(current, rest, places)
         if (next === undefined) break
-        at = next.step
+        current = next.step
         rest = next.rest
       }
-      return rangeOf(at.mark.span)
+      return rangeOf(current.mark.span)
     },
   }
 }
 
-interface Step {
+interface ResolvedValue {
   readonly value: Json | undefined
-  readonly mark: Mark
+  readonly mark: FieldSpan
 }
 
 const INDEX = /^\[(\d+)\]/
 
-function follow(
-  at: Step,
+function resolveSegment(
+  current: ResolvedValue,
   path: string,
-  places: Places,
-): { readonly step: Step; readonly rest: string } | undefined {
-  if (!isRecord(at.value)) {
+  places: SpanIndex,
+): { readonly step: ResolvedValue; readonly rest: string } | undefined {
+  if (!isRecord(current.value)) {
     const [text, index] = INDEX.exec(path) ?? []
     if (text === undefined) return undefined
-    return { step: elementOf(at, Number(index), places), rest: path.slice(text.length) }
+    return { step: resolveElement(current, Number(index), places), rest: path.slice(text.length) }
   }
-  const key = findKey(at.value, path)
+  const key = findKey(current.value, path)
   if (key === undefined) return undefined
-  const step = fieldOf(at, at.value, { name: key.name, places })
+  const step = resolveField(current, current.value, { name: key.name, places })
   return { step, rest: path.slice(key.length) }
 }
 
@@ -74,35 +74,35 @@ function findKey(
 ): { readonly name: string; readonly length: number } | undefined {
   const start = path.startsWith('.') ? 1 : 0
   const rest = path.slice(start)
-  const fitting = Object.keys(record).flatMap((name) => {
+  const candidates = Object.keys(record).flatMap((name) => {
     if (path.startsWith(`[${name}]`)) return [{ name, length: name.length + 2 }]
     const isWhole = rest === name || rest.startsWith(`${name}.`) || rest.startsWith(`${name}[`)
     return isWhole ? [{ name, length: start + name.length }] : []
   })
-  return fitting.toSorted((one, other) => other.length - one.length)[0]
+  return candidates.toSorted((one, other) => other.length - one.length)[0]
 }
 
-function fieldOf(
-  at: Step,
+function resolveField(
+  current: ResolvedValue,
   record: JsonRecord,
-  { name, places }: { readonly name: string; readonly places: Places },
-): Step {
+  { name, places }: { readonly name: string; readonly places: SpanIndex },
+): ResolvedValue {
   const mark = places.get(record)?.fields.get(name)
   const value = Object.hasOwn(record, name) ? record[name] : undefined
   // The position of a block is preferred to that of an attribute, because it has positions of its
   // fields.
-  return { value, mark: ownMark(value, places) ?? mark ?? { span: at.mark.span } }
+  return { value, mark: recordSpan(value, places) ?? mark ?? { span: current.mark.span } }
 }
 
-function elementOf(at: Step, index: number, places: Places): Step {
-  const value = Array.isArray(at.value) ? at.value[index] : undefined
-  const { expression } = at.mark
+function resolveElement(current: ResolvedValue, index: number, places: SpanIndex): ResolvedValue {
+  const value = Array.isArray(current.value) ? current.value[index] : undefined
+  const { expression } = current.mark
   const element = expression?.kind === 'tuple' ? expression.elements[index] : undefined
-  const written = element === undefined ? at.mark : { span: element.span, expression: element }
-  return { value, mark: ownMark(value, places) ?? written }
+  const written = element === undefined ? current.mark : { span: element.span, expression: element }
+  return { value, mark: recordSpan(value, places) ?? written }
 }
 
-function ownMark(value: Json | undefined, places: Places): Mark | undefined {
+function recordSpan(value: Json | undefined, places: SpanIndex): FieldSpan | undefined {
   if (!isRecord(value)) return undefined
   const marks = places.get(value)
   return marks === undefined ? undefined : { span: marks.span }

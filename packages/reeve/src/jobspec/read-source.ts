@@ -3,7 +3,7 @@ import { errorAt, makeSource, parseHcl, parseHclJson, type Body, type Diagnostic
 import { JOB_FILE_LENGTH_MAX } from './limits.ts'
 
 /** A text and its name in messages. */
-export interface NamedText {
+export interface SourceFile {
   readonly file: string
   readonly text: string
 }
@@ -15,14 +15,14 @@ export function isJsonSyntax(text: string): boolean {
   return JSON_START.test(text)
 }
 
-export function readSource({ file, text }: NamedText): Result<Body, readonly Diagnostic[]> {
+export function parseSource({ file, text }: SourceFile): Result<Body, readonly Diagnostic[]> {
   const tooLong = checkLength({ file, text })
   if (tooLong !== undefined) return err([tooLong])
   return isJsonSyntax(text) ? parseHclJson(text, file) : parseHcl(text, file)
 }
 
 /** Checks the length before parsing; undefined if it is allowed. */
-export function checkLength({ file, text }: NamedText): Diagnostic | undefined {
+export function checkLength({ file, text }: SourceFile): Diagnostic | undefined {
   if (text.length <= JOB_FILE_LENGTH_MAX) return undefined
   const detail = `A job file and a variable file may have at most ${JOB_FILE_LENGTH_MAX} characters.`
   return errorAt({ source: makeSource(file, ''), start: 0, end: 0 }, 'Text too long', detail)

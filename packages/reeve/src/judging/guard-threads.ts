@@ -1,30 +1,33 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import type {
-  AskedPolicy,
-  AskedSubject,
-  AskingOrigin,
+  PolicyInvocation,
+  EngineInput,
+  EvaluationOrigin,
   Diagnostic,
   InspectedPlan,
-  Judgement,
-  PolicyAsker,
-  PolicyText,
+  PolicyResult,
+  PolicyEngine,
+  PolicyDefinition,
 } from '../policy/index.ts'
-import { Paces } from './paces.ts'
-import { codeHashOf, JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
-import { Turns } from './turns.ts'
+import { LatencyTracker } from './paces.ts'
+import { policyCodeHash, WORKER_LIMITS, WorkerEngine } from './policy-thread.ts'
+import { KeyedQueue } from './turns.ts'
 
 /** Evaluations over this limit are retried on the slow thread. */
-const QUICK_MS_MAX = 1_000
+const FAST_TIMEOUT_MS = 1_000
 /** Evaluations of the same policies that may be pending. */
-const WAITING_MAX = 256
+const PENDING_PER_KEY_MAX = 256
 /** Maximum wait for slow policies; a request that would wait longer fails immediately. */
-const STAY_MS = 60_000
+const SLOW_WAIT_MS_MAX = 60_000
 
-/** Interface of the threads that `GuardThreads` uses. */
-interface Threads {
-  readonly quick: Pick<PolicyThread, 'askTogether' | 'tryDiagnose' | 'stop'>
-  readonly patient: Pick<PolicyThread, 'ask' | 'askTimed' | 'diagnose' | 'inspectPlan' | 'stop'>
+/** Interface of the threads that `EnforcementWorkers` uses. */
+interface EnforcementThreads {
+  readonly fast: Pick<WorkerEngine, 'evaluateBatch' | 'tryDiagnose' | 'stop'>
+  readonly slow: Pick<
+    WorkerEngine,
+    'evaluate' | 'evaluateTimed' | 'diagnose' | 'inspectPlan' | 'stop'
+  >
 }
 
 /**
@@ -33,73 +36,86 @@ interface Threads {
  * evaluations, and those of policies that were slow before or need a stored plan to be parsed. It
  * is started on first use.
  */
-export class GuardThreads implements PolicyAsker {
-  readonly #threads: Threads
-  readonly #paces = new Paces()
-  readonly #quickTurns = new Turns()
-  readonly #patientTurns = new Turns()
+export class EnforcementWorkers implements PolicyEngine {
+  readonly #threads: EnforcementThreads
+  readonly #latencies = new LatencyTracker()
+  readonly #fastQueue = new KeyedQueue()
+  readonly #slowQueue = new KeyedQueue()
 
-  constructor(threads: Threads) {
+  constructor(threads: EnforcementThreads) {
     this.#threads = threads
   }
 
-  async ask(
-    subject: AskedSubject,
-    policies: readonly AskedPolicy[],
-    origin: AskingOrigin,
-  ): Promise<readonly Judgement[]> {
-    const { quick, patient } = this.#threads
+  async evaluate(
+    input: EngineInput,
+    policies: readonly PolicyInvocation[],
+    origin: EvaluationOrigin,
+  ): Promise<readonly PolicyResult[]> {
+    const { fast, slow } = this.#threads
     if (policies.length === 0) return []
-    if (subject.kind === 'stored-plan' || subject.kind === 'input')
-      return await patient.ask(subject, policies, origin)
-    const key = keyOf(policies)
+    if (input.kind === 'stored-plan' || input.kind === 'input')
+      return await slow.evaluate(input, policies, origin)
+    const key = batchKey(policies)
     const { tenant } = origin
-    // Undefined if the quick thread must not evaluate these policies, because they have proved
-    // slow.
-    const said = await this.#quickTurns.take(key, { tenant, perTenantMax: WAITING_MAX }, async () =>
-      this.#paces.isSlow(key)
-        ? undefined
-        : this.#measured(key, await quick.askTogether(subject, policies, origin)),
+    // Undefined if these policies have proved slow, so that the fast thread must not evaluate them.
+    const results = await this.#fastQueue.run(
+      key,
+      { tenant, perTenantMax: PENDING_PER_KEY_MAX },
+      async () =>
+        this.#latencies.isSlow(key)
+          ? undefined
+          : this.#recordLatency(key, await fast.evaluateBatch(input, policies, origin)),
     )
-    if (said !== undefined && typeof said !== 'string') return said
-    const most = Math.min(WAITING_MAX, Math.floor(STAY_MS / this.#paces.msOf(key)))
-    return await this.#patientTurns.take(key, { tenant, perTenantMax: most }, async () =>
-      this.#measured(key, await patient.askTimed(subject, policies, origin)),
+    if (results !== undefined && typeof results !== 'string') return results
+    const pendingMax = Math.min(
+      PENDING_PER_KEY_MAX,
+      Math.floor(SLOW_WAIT_MS_MAX / this.#latencies.averageMs(key)),
+    )
+    return await this.#slowQueue.run(key, { tenant, perTenantMax: pendingMax }, async () =>
+      this.#recordLatency(key, await slow.evaluateTimed(input, policies, origin)),
     )
   }
 
-  async diagnose(policy: PolicyText, origin: AskingOrigin): Promise<readonly Diagnostic[]> {
-    const said = await this.#threads.quick.tryDiagnose(policy, origin)
-    return typeof said === 'string' ? await this.#threads.patient.diagnose(policy, origin) : said
+  async diagnose(
+    policy: PolicyDefinition,
+    origin: EvaluationOrigin,
+  ): Promise<readonly Diagnostic[]> {
+    const diagnostics = await this.#threads.fast.tryDiagnose(policy, origin)
+    return typeof diagnostics === 'string'
+      ? await this.#threads.slow.diagnose(policy, origin)
+      : diagnostics
   }
 
-  inspectPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<InspectedPlan, string>> {
-    return this.#threads.patient.inspectPlan(plan, origin)
+  inspectPlan(plan: Uint8Array, origin: EvaluationOrigin): Promise<Result<InspectedPlan, string>> {
+    return this.#threads.slow.inspectPlan(plan, origin)
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#threads.quick.stop(), this.#threads.patient.stop()])
+    await Promise.all([this.#threads.fast.stop(), this.#threads.slow.stop()])
   }
 
   /** Records the duration of an evaluation. */
-  #measured<Said>(key: string, { said, ms }: { readonly said: Said; readonly ms: number }): Said {
-    this.#paces.measure(key, ms)
-    return said
+  #recordLatency<Said>(
+    key: string,
+    { results, ms }: { readonly results: Said; readonly ms: number },
+  ): Said {
+    this.#latencies.record(key, ms)
+    return results
   }
 }
 
 /** Policies that are evaluated together are slow together, so the key of one is enough. */
-function keyOf(policies: readonly AskedPolicy[]): string {
-  return policies.map(({ policy }) => codeHashOf(policy)).join('')
+function batchKey(policies: readonly PolicyInvocation[]): string {
+  return policies.map(({ policy }) => policyCodeHash(policy)).join('')
 }
 
-export function openGuardThreads(options: {
+export function createEnforcementWorkers(options: {
   readonly clock: Clock
   readonly version: string
-}): GuardThreads {
-  const quick = new PolicyThread({
+}): EnforcementWorkers {
+  const fast = new WorkerEngine({
     ...options,
-    limits: { ...JUDGING_LIMITS, msMax: QUICK_MS_MAX },
+    limits: { ...WORKER_LIMITS, timeoutMs: FAST_TIMEOUT_MS },
   })
-  return new GuardThreads({ quick, patient: new PolicyThread(options) })
+  return new EnforcementWorkers({ fast, slow: new WorkerEngine(options) })
 }

@@ -3,71 +3,71 @@ import { gunzipSync } from 'node:zlib'
 import { nodeCrypto } from '@reeve/kit/node'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  inspectPlan,
-  Judge,
-  planOf,
-  readPlan,
+  summarizePlan,
+  InProcessEngine,
+  validatePlan,
+  parsePlan,
   readSetArchive,
   redactPlan,
-  sensitiveTexts,
-  subjectOfInput,
+  sensitiveValues,
+  toPolicyInput,
   withoutSecrets,
-  type ArchivedSet,
+  type ArchiveTarget,
   type ArchiveHost,
   type ArchiveProblem,
-  type AskedPolicy,
-  type AskedSubject,
+  type PolicyInvocation,
+  type EngineInput,
   type Diagnostic,
   type InputProblem,
-  type Judgement,
-  type PlainObject,
-  type PlanFacts,
-  type PolicyText,
+  type PolicyResult,
+  type JsonObject,
+  type PlanSummary,
+  type PolicyDefinition,
   type SetArchive,
-  type Subject,
+  type PolicyInput,
 } from '../policy/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { movable } from '../threads/index.ts'
+import { transferableBuffers } from '../threads/index.ts'
 
 /** A policy without its code, which the thread finds by hash. */
-export interface SentPolicy extends Omit<PolicyText, 'code'> {
+export interface PolicyRef extends Omit<PolicyDefinition, 'code'> {
   readonly codeHash: string
 }
 
 /** Task of the thread. Data is sent as JSON text, which is copied faster than objects. */
-export interface JudgingTask {
+export interface WorkerRequest {
   /** Code that the thread does not have yet. */
   readonly codes: readonly (readonly [hash: string, code: string])[]
   /** Hashes of code to evict. */
   readonly forget: readonly string[]
-  readonly question: Question
+  readonly question: WorkerCommand
 }
 
-export type Question =
+export type WorkerCommand =
   | {
       readonly kind: 'judge'
       readonly subject: string
       /** JSON that the subject lacks: a stored plan, or the input of a trial. */
-      readonly json: SubjectJson | undefined
-      readonly policies: readonly { readonly policy: SentPolicy; readonly params: string }[]
+      readonly json: InputJson | undefined
+      readonly policies: readonly { readonly policy: PolicyRef; readonly params: string }[]
     }
-  | { readonly kind: 'diagnose'; readonly policy: SentPolicy }
+  | { readonly kind: 'diagnose'; readonly policy: PolicyRef }
   | { readonly kind: 'inspect'; readonly plan: Uint8Array }
   | { readonly kind: 'inspect-input'; readonly json: Uint8Array }
   | { readonly kind: 'redact'; readonly plan: Uint8Array }
-  | { readonly kind: 'read-archive'; readonly archive: Uint8Array; readonly set: ArchivedSet }
+  | { readonly kind: 'read-archive'; readonly archive: Uint8Array; readonly set: ArchiveTarget }
 
-export interface SubjectJson {
+export interface InputJson {
   readonly kind: 'stored-plan' | 'input'
   readonly bytes: Uint8Array
 }
 
-export type JudgingOutcome =
-  | { readonly kind: 'judged'; readonly judgements: readonly Judgement[] }
+export type WorkerResponse =
+  | { readonly kind: 'judged'; readonly judgements: readonly PolicyResult[] }
   | { readonly kind: 'diagnosed'; readonly diagnostics: readonly Diagnostic[] }
   | {
       readonly kind: 'inspected'
-      readonly facts: Result<PlanFacts, string>
+      readonly facts: Result<PlanSummary, string>
       /**
        * The plan, whose buffer was transferred to the thread; undefined if it is not needed any
        * more.
@@ -78,40 +78,40 @@ export type JudgingOutcome =
   | { readonly kind: 'redacted'; readonly plan: Result<Uint8Array, string> }
   | { readonly kind: 'archive-read'; readonly read: Result<SetArchive, ArchiveProblem> }
 
-export interface JudgingHost {
+export interface WorkerRuntime {
   readonly clock: Pick<Clock, 'nowMs'>
   readonly version: string
   readonly offsetAt: (zone: string, ms: number) => number
 }
 
-const DRAWS = 2 ** 47
+const RANDOM_STEPS = 2 ** 47
 const NS_PER_MS = 1_000_000n
 
 /** Executes tasks in the thread; caches received code and compiled policies. */
-export class JudgingDesk {
-  readonly #judge = new Judge()
+export class WorkerTaskHandler {
+  readonly #engine = new InProcessEngine()
   readonly #codes = new Map<string, string>()
-  readonly #host: JudgingHost
+  readonly #runtime: WorkerRuntime
 
-  constructor(host: JudgingHost) {
-    this.#host = host
+  constructor(host: WorkerRuntime) {
+    this.#runtime = host
   }
 
-  run({ codes, forget, question }: JudgingTask): JudgingOutcome {
+  run({ codes, forget, question }: WorkerRequest): WorkerResponse {
     for (const hash of forget) this.#codes.delete(hash)
     for (const [hash, code] of codes) this.#codes.set(hash, code)
     switch (question.kind) {
       case 'inspect': {
         const { plan } = question
-        const facts = inspectPlan(plan, decode)
+        const facts = summarizePlan(plan, decode)
         return { kind: 'inspected', facts, plan: facts.ok ? plan : undefined }
       }
       case 'inspect-input': {
-        const subject = subjectOfInput(parseInput(question.json))
-        return { kind: 'input-inspected', result: subject.ok ? ok(null) : subject }
+        const input = toPolicyInput(parseInput(question.json))
+        return { kind: 'input-inspected', result: input.ok ? ok(null) : input }
       }
       case 'redact':
-        return { kind: 'redacted', plan: redacted(question.plan) }
+        return { kind: 'redacted', plan: redactStoredPlan(question.plan) }
       case 'read-archive':
         return {
           kind: 'archive-read',
@@ -120,39 +120,39 @@ export class JudgingDesk {
       case 'diagnose':
         return {
           kind: 'diagnosed',
-          diagnostics: this.#judge.diagnose(this.#withCode(question.policy)),
+          diagnostics: this.#engine.diagnose(this.#withCode(question.policy)),
         }
       case 'judge':
-        return this.#answer(question)
+        return this.#evaluate(question)
     }
   }
 
-  #answer(question: Extract<Question, { readonly kind: 'judge' }>): JudgingOutcome {
-    const asked = question.policies.map(({ policy, params }): AskedPolicy => ({
+  #evaluate(question: Extract<WorkerCommand, { readonly kind: 'judge' }>): WorkerResponse {
+    const invocations = question.policies.map(({ policy, params }): PolicyInvocation => ({
       policy: this.#withCode(policy),
       params: JSON.parse(params),
     }))
-    const subject = readSubject(question.subject, question.json)
-    const judgements = this.#judge.judge(subject, asked, this.#options())
-    if (question.json?.kind !== 'stored-plan' || subject.kind !== 'plan')
-      return { kind: 'judged', judgements }
-    const secrets = sensitiveTexts(subject.plan)
-    return { kind: 'judged', judgements: judgements.map((said) => withoutSecrets(said, secrets)) }
+    const input = deserializeInput(question.subject, question.json)
+    const results = this.#engine.evaluate(input, invocations, this.#engineOptions())
+    if (question.json?.kind !== 'stored-plan' || input.kind !== 'plan')
+      return { kind: 'judged', judgements: results }
+    const secrets = sensitiveValues(input.plan)
+    return { kind: 'judged', judgements: results.map((result) => withoutSecrets(result, secrets)) }
   }
 
-  #withCode({ codeHash, ...policy }: SentPolicy): PolicyText {
+  #withCode({ codeHash, ...policy }: PolicyRef): PolicyDefinition {
     return { ...policy, code: this.#codes.get(codeHash) ?? '' }
   }
 
-  #options() {
-    const { clock, version, offsetAt } = this.#host
+  #engineOptions() {
+    const { clock, version, offsetAt } = this.#runtime
     const nowMs = clock.nowMs()
     return {
       version,
       time: { nowNs: BigInt(nowMs) * NS_PER_MS, zone: 'UTC', offsetSeconds: () => 0 },
       // The queue terminates the thread when a task exceeds its time limit.
       isCancelled: () => false,
-      random: () => randomInt(DRAWS) / DRAWS,
+      random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
       offsetAt,
       crypto: nodeCrypto,
     }
@@ -160,24 +160,24 @@ export class JudgingDesk {
 }
 
 /** JSON cannot represent maps, so they are sent as lists of entries. */
-export function writeSubject(subject: AskedSubject): string {
-  if (subject.kind === 'input') return '{}'
-  if (subject.kind === 'plan') return JSON.stringify(subject)
-  if (subject.kind === 'stored-plan') return JSON.stringify({ kind: 'plan', run: subject.run })
-  return JSON.stringify({ ...subject, variables: [...subject.variables] })
+export function serializeInput(input: EngineInput): string {
+  if (input.kind === 'input') return '{}'
+  if (input.kind === 'plan') return JSON.stringify(input)
+  if (input.kind === 'stored-plan') return JSON.stringify({ kind: 'plan', run: input.run })
+  return JSON.stringify({ ...input, variables: [...input.variables] })
 }
 
-function readSubject(text: string, json: SubjectJson | undefined): Subject {
-  if (json?.kind === 'input') return inputSubject(json.bytes)
+function deserializeInput(text: string, json: InputJson | undefined): PolicyInput {
+  if (json?.kind === 'input') return parseTrialInput(json.bytes)
   const read = JSON.parse(text)
-  if (json !== undefined) return { ...read, plan: storedPlan(json.bytes) }
+  if (json !== undefined) return { ...read, plan: parseStoredPlan(json.bytes) }
   return read.kind === 'plan' ? read : { ...read, variables: new Map(read.variables) }
 }
 
-function inputSubject(json: Uint8Array): Subject {
-  const subject = subjectOfInput(parseInput(json))
-  if (!subject.ok) throw new Error('an input is inspected before policies are asked about it')
-  return subject.value
+function parseTrialInput(json: Uint8Array): PolicyInput {
+  const input = toPolicyInput(parseInput(json))
+  if (!input.ok) throw new Error('an input is inspected before policies are asked about it')
+  return input.value
 }
 
 function parseInput(json: Uint8Array): unknown {
@@ -185,14 +185,14 @@ function parseInput(json: Uint8Array): unknown {
 }
 
 /** Stored plans were validated on upload. */
-function storedPlan(bytes: Uint8Array): PlainObject {
-  const plan = readPlan(bytes, decode)
+function parseStoredPlan(bytes: Uint8Array): JsonObject {
+  const plan = parsePlan(bytes, decode)
   return plan.ok ? plan.value : {}
 }
 
 /** Returns the text of a stored plan without its secrets. */
-function redacted(bytes: Uint8Array): Result<Uint8Array, string> {
-  const plan = planOf(JSON.parse(decode(bytes)))
+function redactStoredPlan(bytes: Uint8Array): Result<Uint8Array, string> {
+  const plan = validatePlan(JSON.parse(decode(bytes)))
   return plan.ok ? ok(encode(JSON.stringify(redactPlan(plan.value)))) : plan
 }
 
@@ -220,14 +220,16 @@ function encode(text: string): Uint8Array {
 }
 
 /** Returns the buffers of an outcome that are transferred out of the thread: plans and code. */
-export function movedBuffers(outcome: JudgingOutcome): readonly ArrayBuffer[] {
+export function transferredBuffers(outcome: WorkerResponse): readonly ArrayBuffer[] {
   switch (outcome.kind) {
     case 'inspected':
-      return outcome.plan === undefined ? [] : movable(outcome.plan)
+      return outcome.plan === undefined ? [] : transferableBuffers(outcome.plan)
     case 'redacted':
-      return outcome.plan.ok ? movable(outcome.plan.value) : []
+      return outcome.plan.ok ? transferableBuffers(outcome.plan.value) : []
     case 'archive-read':
-      return outcome.read.ok ? outcome.read.value.policies.flatMap(({ code }) => movable(code)) : []
+      return outcome.read.ok
+        ? outcome.read.value.policies.flatMap(({ code }) => transferableBuffers(code))
+        : []
     default:
       return []
   }

@@ -5,29 +5,29 @@ const SLOW_MS = 100
 /**
  * Weight of the newest sample in the moving average; one cold start does not mark a policy as slow.
  */
-const NEWEST_SHARE = 1 / 4
+const NEWEST_WEIGHT = 1 / 4
 /** Averages below this are dropped. */
-const FORGET_MS = 10
-/** Paces that are cached. */
-const PACES_MAX = 1_000
+const NEGLIGIBLE_MS = 10
+/** Number of cached averages. */
+const LATENCIES_MAX = 1_000
 
 /** Moving average of evaluation durations by key. */
-export class Paces {
-  readonly #msOf = new LruCache<string, number>({ weightMax: PACES_MAX })
+export class LatencyTracker {
+  readonly #averages = new LruCache<string, number>({ weightMax: LATENCIES_MAX })
 
-  msOf(key: string): number {
-    return this.#msOf.get(key) ?? 0
+  averageMs(key: string): number {
+    return this.#averages.get(key) ?? 0
   }
 
   isSlow(key: string): boolean {
-    return this.msOf(key) > SLOW_MS
+    return this.averageMs(key) > SLOW_MS
   }
 
-  measure(key: string, ms: number): void {
-    const before = this.msOf(key)
-    const pace = before + (ms - before) * NEWEST_SHARE
-    this.#msOf.delete(key)
-    if (pace < FORGET_MS) return
-    this.#msOf.set(key, pace)
+  record(key: string, ms: number): void {
+    const before = this.averageMs(key)
+    const average = before + (ms - before) * NEWEST_WEIGHT
+    this.#averages.delete(key)
+    if (average < NEGLIGIBLE_MS) return
+    this.#averages.set(key, average)
   }
 }

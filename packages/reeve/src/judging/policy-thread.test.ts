@@ -4,14 +4,14 @@ import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { aTar } from '../../test/build/archive.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import type { PolicyText, Subject } from '../policy/index.ts'
-import { JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
+import type { PolicyDefinition, PolicyInput } from '../policy/index.ts'
+import { WORKER_LIMITS, WorkerEngine } from './policy-thread.ts'
 
 const patient: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
 
 const ORIGIN = { tenant: 'a' }
 
-const JOB: Subject = {
+const JOB: PolicyInput = {
   kind: 'job',
   namespace: 'default',
   token: undefined,
@@ -20,19 +20,19 @@ const JOB: Subject = {
   job: { ID: 'web', TaskGroups: [{ Count: 3 }] },
 }
 
-function native(code: string): PolicyText {
+function native(code: string): PolicyDefinition {
   return { name: 'p', kind: 'native', query: null, code }
 }
 
 describe('PolicyThread', () => {
-  const thread = new PolicyThread({ clock: patient, version: '1.2.3' })
+  const thread = new WorkerEngine({ clock: patient, version: '1.2.3' })
   after(() => thread.stop())
   const ask = async (...codes: readonly string[]) => {
     const policies = codes.map((code) => ({ policy: native(code), params: { max: 2 } }))
-    return await thread.ask(JOB, policies, ORIGIN)
+    return await thread.evaluate(JOB, policies, ORIGIN)
   }
 
-  it('gives one judgement for each policy, in order', async () => {
+  it('returns one result for each policy, in order', async () => {
     const found = await ask('main = true', 'main = false', 'main = (')
     assert.deepEqual(
       found.map(({ status }) => status),
@@ -40,7 +40,7 @@ describe('PolicyThread', () => {
     )
   })
 
-  it('hands over parameters, variables and the version', async () => {
+  it('passes parameters, variables and the version', async () => {
     const code = [
       'import "runtime"',
       'import "service_var"',
@@ -50,19 +50,19 @@ describe('PolicyThread', () => {
     assert.deepEqual(await ask(code), [{ status: 'passed', output: [], findings: [] }])
   })
 
-  it('asks nobody when there are no policies', async () => {
-    const idle = new PolicyThread({ clock: patient, version: '' })
-    assert.deepEqual(await idle.ask(JOB, [], ORIGIN), [])
+  it('does not start the thread without policies', async () => {
+    const idle = new WorkerEngine({ clock: patient, version: '' })
+    assert.deepEqual(await idle.evaluate(JOB, [], ORIGIN), [])
   })
 
-  it('diagnoses', async () => {
+  it('returns diagnostics', async () => {
     const [first] = await thread.diagnose(native('main = )'), ORIGIN)
     assert.deepEqual([first?.line, first?.column], [1, 8])
     assert.deepEqual(await thread.diagnose(native('main = true'), ORIGIN), [])
   })
 
   it('a policy may take fifty million steps', async () => {
-    // A million at a time.
+    // Steps are counted in units of a million.
     const loop = (times: number) =>
       `l = range(1000000)\nfor range(${times}) as a { if l contains -1 { break } }\nmain = true`
     const [within, beyond] = await ask(loop(45), loop(55))
@@ -72,8 +72,8 @@ describe('PolicyThread', () => {
   })
 })
 
-it('one policy that takes too long does not spoil the others', async () => {
-  // The first turn of each task is its last: the clock is over before the thread can answer.
+it('one policy that takes too long does not affect the others', async () => {
+  // The clock exceeds the limit of each task at its first tick, before the thread can respond.
   let isOver = true
   const clock: Clock = {
     nowMs: () => 0,
@@ -84,12 +84,12 @@ it('one policy that takes too long does not spoil the others', async () => {
       return () => undefined
     },
   }
-  const thread = new PolicyThread({ clock, version: '' })
+  const thread = new WorkerEngine({ clock, version: '' })
   const policies = ['main = true', 'main = false'].map((code) => ({
     policy: native(code),
     params: {},
   }))
-  const found = await thread.ask(JOB, policies, ORIGIN)
+  const found = await thread.evaluate(JOB, policies, ORIGIN)
   assert.deepEqual(
     found.map(({ status }) => status),
     ['passed', 'failed'],
@@ -97,7 +97,7 @@ it('one policy that takes too long does not spoil the others', async () => {
   await thread.stop()
 })
 
-it('the policies of one question may take a minute together', async () => {
+it('limits the time of all policies of one evaluation to a minute', async () => {
   let nowMs = 0
   const clock: Clock = {
     nowMs: () => nowMs,
@@ -110,10 +110,10 @@ it('the policies of one question may take a minute together', async () => {
       return () => undefined
     },
   }
-  const limits = { ...JUDGING_LIMITS, msMax: 30_000, megabytesMax: 64, waitingPerTenantMax: 1 }
-  const thread = new PolicyThread({ clock, version: '', limits })
+  const limits = { ...WORKER_LIMITS, timeoutMs: 30_000, megabytesMax: 64, waitingPerTenantMax: 1 }
+  const thread = new WorkerEngine({ clock, version: '', limits })
   const policies = Array.from({ length: 4 }, () => ({ policy: native('main = true'), params: {} }))
-  const found = await thread.ask(JOB, policies, ORIGIN)
+  const found = await thread.evaluate(JOB, policies, ORIGIN)
   const late = 'all policies together take longer than 60000 ms'
   assert.deepEqual(
     found.map(({ findings }) => findings[0]?.message),
@@ -122,19 +122,19 @@ it('the policies of one question may take a minute together', async () => {
   await thread.stop()
 })
 
-it('too many questions at once are a fault that passes, and no verdict', async () => {
-  const limits = { ...JUDGING_LIMITS, msMax: 10_000, megabytesMax: 64, waitingPerTenantMax: 1 }
-  const thread = new PolicyThread({ clock: patient, version: '', limits })
+it('too many pending evaluations are a transient fault without a result', async () => {
+  const limits = { ...WORKER_LIMITS, timeoutMs: 10_000, megabytesMax: 64, waitingPerTenantMax: 1 }
+  const thread = new WorkerEngine({ clock: patient, version: '', limits })
   const asked = [{ policy: native('main = true'), params: {} }]
-  const first = thread.ask(JOB, asked, ORIGIN)
-  await assert.rejects(thread.ask(JOB, asked, ORIGIN), { kind: 'overloaded' })
+  const first = thread.evaluate(JOB, asked, ORIGIN)
+  await assert.rejects(thread.evaluate(JOB, asked, ORIGIN), { kind: 'overloaded' })
   await assert.rejects(thread.diagnose(native('main = true'), ORIGIN), { kind: 'overloaded' })
   assert.deepEqual(await first, [{ status: 'passed', output: [], findings: [] }])
   await thread.stop()
 })
 
 describe('stored plans', () => {
-  const thread = new PolicyThread({ clock: patient, version: '' })
+  const thread = new WorkerEngine({ clock: patient, version: '' })
   after(() => thread.stop())
   const bytes = (plan: string) => new TextEncoder().encode(plan)
   const PLAN = bytes(
@@ -142,18 +142,18 @@ describe('stored plans', () => {
       '"after": {"id": 9007199254740993, "password": "hunter2"}, "after_sensitive": {"password": true}}}]}',
   )
 
-  it('are read by the thread; numbers keep their digits and secrets are not told', async () => {
+  it('are parsed by the thread; numbers keep their digits and secrets are redacted', async () => {
     const code = 'package a\n\ndeny contains c.after if some c in input.plan.resource_changes[_]\n'
-    const policy: PolicyText = { name: 'p', kind: 'opa', query: 'data.a.deny', code }
+    const policy: PolicyDefinition = { name: 'p', kind: 'opa', query: 'data.a.deny', code }
     const subject = { kind: 'stored-plan', bytes: PLAN, run: {} } as const
-    const [judgement] = await thread.ask(subject, [{ policy, params: {} }], ORIGIN)
+    const [judgement] = await thread.evaluate(subject, [{ policy, params: {} }], ORIGIN)
     assert.equal(
       judgement?.findings[0]?.message,
       '{"id":9007199254740993,"password":"(sensitive value)"}',
     )
   })
 
-  it('are counted, or refused with the reason', async () => {
+  it('are counted, or rejected with the reason', async () => {
     const counts = { additions: 1, changes: 0, destructions: 0, imports: 0, resources: 0 }
     assert.deepEqual(await thread.inspectPlan(PLAN, ORIGIN), {
       ok: true,
@@ -166,9 +166,9 @@ describe('stored plans', () => {
 })
 
 describe('the memory of the thread', () => {
-  it('is not filled by long codes', async () => {
-    const small = { ...JUDGING_LIMITS, msMax: 60_000, megabytesMax: 64, waitingPerTenantMax: 10 }
-    const narrow = new PolicyThread({ clock: patient, version: '', limits: small })
+  it('is not filled by long code', async () => {
+    const small = { ...WORKER_LIMITS, timeoutMs: 60_000, megabytesMax: 64, waitingPerTenantMax: 10 }
+    const narrow = new WorkerEngine({ clock: patient, version: '', limits: small })
     const comment = '#'.repeat(4 * 1024 * 1024)
     for (let i = 0; i < 20; i++) {
       const code = `${comment}\nmain = ${i} is ${i}`
@@ -179,11 +179,11 @@ describe('the memory of the thread', () => {
 })
 
 describe('uploads', () => {
-  const thread = new PolicyThread({ clock: patient, version: '' })
+  const thread = new WorkerEngine({ clock: patient, version: '' })
   after(() => thread.stop())
   const SET = { kind: 'opa', policiesPath: null } as const
 
-  /** CPU time of this thread while something is awaited. */
+  /** CPU time of this thread while the promise is pending. */
   async function ownCpuMs(work: () => Promise<unknown>): Promise<number> {
     const before = process.threadCpuUsage()
     await work()
@@ -191,7 +191,7 @@ describe('uploads', () => {
     return (user + system) / 1000
   }
 
-  it('an archive with 9,000 policies costs the event loop nothing', async () => {
+  it('an archive with 9,000 policies does not block the event loop', async () => {
     const text = Array.from({ length: 9_000 }, (_, i) => `policy "p${i}" { query = "data.a" }`)
     const manifest = { path: 'policies.hcl', text: text.join('\n') }
     const archive = gzipSync(aTar([manifest]))
@@ -204,7 +204,7 @@ describe('uploads', () => {
     assert.ok(spentMs < 200, `${spentMs} ms`)
   })
 
-  it('an archive is read there, with the code of each policy and its hash', async () => {
+  it('an archive is read by the thread, with code and hash of each policy', async () => {
     const code = 'package a\n\ndeny contains "x" if true\n'
     const archive = gzipSync(
       aTar([
@@ -224,7 +224,7 @@ describe('uploads', () => {
     })
   })
 
-  it('a large plan is moved to the thread and back, and redacted there', async () => {
+  it('a large plan is transferred to the thread and back, and redacted there', async () => {
     const change = {
       actions: ['create'],
       after: { password: 'hunter2', filler: 'x'.repeat(100_000) },

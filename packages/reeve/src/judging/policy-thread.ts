@@ -4,38 +4,38 @@ import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
 import { releaseBytes } from '@reeve/kit/bytes.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type {
-  AskedPolicy,
-  AskedSubject,
-  AskingOrigin,
-  ArchivedSet,
+  PolicyInvocation,
+  EngineInput,
+  EvaluationOrigin,
+  ArchiveTarget,
   ArchiveProblem,
   Diagnostic,
   InputProblem,
   InspectedPlan,
-  Judgement,
-  PolicyAsker,
-  PolicyText,
+  PolicyResult,
+  PolicyEngine,
+  PolicyDefinition,
   SetArchive,
 } from '../policy/index.ts'
 import {
-  movable,
+  transferableBuffers,
   overloadMessage,
   ThreadQueue,
   type ThreadLimits,
   type ThreadResult,
 } from '../threads/index.ts'
 import {
-  writeSubject,
-  type JudgingOutcome,
-  type JudgingTask,
-  type Question,
-  type SentPolicy,
-  type SubjectJson,
+  serializeInput,
+  type WorkerResponse,
+  type WorkerRequest,
+  type WorkerCommand,
+  type PolicyRef,
+  type InputJson,
 } from './judging-task.ts'
 
-/** Time for a policy, memory of the engine. */
-export const JUDGING_LIMITS: ThreadLimits = {
-  msMax: 10_000,
+/** Limits of the worker: time per policy, memory, and pending evaluations. */
+export const WORKER_LIMITS: ThreadLimits = {
+  timeoutMs: 10_000,
   megabytesMax: 512,
   waitingPerTenantMax: 256,
   waitingMax: 1_024,
@@ -43,145 +43,160 @@ export const JUDGING_LIMITS: ThreadLimits = {
 }
 
 /** Time limit for all policies of one evaluation together. */
-const QUESTION_MS_MAX = 60_000
+const BATCH_MS_MAX = 60_000
 
 /** Maximum number of policies whose code the thread caches; the least recently used are evicted. */
-const CODES_MAX = 500
+const CACHED_CODES_MAX = 500
 /** Share of the thread's memory for cached code. */
-const CODES_SHARE = 1 / 8
+const CODE_MEMORY_SHARE = 1 / 8
 const BYTES_PER_MEGABYTE = 1024 * 1024
 
-export interface PolicyThreadOptions {
+export interface WorkerEngineOptions {
   readonly clock: Clock
   readonly version: string
   readonly limits?: ThreadLimits
 }
 
 /** Evaluates policies on a thread of its own. The thread is started on first use. */
-export class PolicyThread implements PolicyAsker {
-  readonly #queue: ThreadQueue<JudgingTask, JudgingOutcome>
+export class WorkerEngine implements PolicyEngine {
+  readonly #queue: ThreadQueue<WorkerRequest, WorkerResponse>
   readonly #limits: ThreadLimits
   readonly #clock: Pick<Clock, 'monotonicMs'>
-  /** Hashes and lengths of the codes that the thread has, the least recently used first. */
-  readonly #known = new Map<string, number>()
+  /** Hashes and lengths of the code that the worker has, the least recently used first. */
+  readonly #cachedCodes = new Map<string, number>()
 
-  constructor({ clock, version, limits = JUDGING_LIMITS }: PolicyThreadOptions) {
+  constructor({ clock, version, limits = WORKER_LIMITS }: WorkerEngineOptions) {
     this.#limits = limits
     this.#clock = clock
     this.#queue = new ThreadQueue({
       clock,
       file: new URL('./judging-worker.ts', import.meta.url),
-      does: 'asks policies',
+      description: 'asks policies',
       limits,
-      data: version,
-      started: () => this.#known.clear(),
+      workerData: version,
+      onStart: () => this.#cachedCodes.clear(),
     })
   }
 
-  async ask(
-    subject: AskedSubject,
-    policies: readonly AskedPolicy[],
-    origin: AskingOrigin,
-  ): Promise<readonly Judgement[]> {
-    return (await this.askTimed(subject, policies, origin)).said
+  async evaluate(
+    input: EngineInput,
+    policies: readonly PolicyInvocation[],
+    origin: EvaluationOrigin,
+  ): Promise<readonly PolicyResult[]> {
+    return (await this.evaluateTimed(input, policies, origin)).results
   }
 
   /** Evaluates policies and measures the time, without the time spent waiting in the queue. */
-  async askTimed(
-    subject: AskedSubject,
-    policies: readonly AskedPolicy[],
-    origin: AskingOrigin,
-  ): Promise<Answer> {
-    if (policies.length === 0) return { said: [], ms: 0 }
-    const asked = { text: sentSubject(subject), origin }
-    const { said: all, ms } = await this.#judge(asked, policies)
-    if (typeof all !== 'string') return { said: all, ms }
+  async evaluateTimed(
+    input: EngineInput,
+    policies: readonly PolicyInvocation[],
+    origin: EvaluationOrigin,
+  ): Promise<TimedResults> {
+    if (policies.length === 0) return { results: [], ms: 0 }
+    const pending = { text: serializeOnce(input), origin }
+    const { results: all, ms } = await this.#evaluate(pending, policies)
+    if (typeof all !== 'string') return { results: all, ms }
     // The batch exceeded a limit. Policies are evaluated one by one, so that only the offending one
     // fails.
-    if (policies.length === 1) return { said: [errored(all)], ms }
-    return await this.#askOneByOne(asked, policies, ms)
+    if (policies.length === 1) return { results: [erroredResult(all)], ms }
+    return await this.#evaluateSeparately(pending, policies, ms)
   }
 
   /**
    * Evaluates all policies as one task, or returns why it failed: one of them may exceed a limit.
    */
-  askTogether(
-    subject: AskedSubject,
-    policies: readonly AskedPolicy[],
-    origin: AskingOrigin,
-  ): Promise<Attempt> {
-    return this.#judge({ text: sentSubject(subject), origin }, policies)
+  evaluateBatch(
+    input: EngineInput,
+    policies: readonly PolicyInvocation[],
+    origin: EvaluationOrigin,
+  ): Promise<TimedAttempt> {
+    return this.#evaluate({ text: serializeOnce(input), origin }, policies)
   }
 
-  async diagnose(policy: PolicyText, origin: AskingOrigin): Promise<readonly Diagnostic[]> {
-    const said = await this.tryDiagnose(policy, origin)
-    if (typeof said !== 'string') return said
-    return [{ severity: 'error', line: 1, column: 1, message: said }]
+  async diagnose(
+    policy: PolicyDefinition,
+    origin: EvaluationOrigin,
+  ): Promise<readonly Diagnostic[]> {
+    const result = await this.tryDiagnose(policy, origin)
+    if (typeof result !== 'string') return result
+    return [{ severity: 'error', line: 1, column: 1, message: result }]
   }
 
   /** Returns the diagnostics of a policy, or why the check failed. */
   async tryDiagnose(
-    policy: PolicyText,
-    origin: AskingOrigin,
+    policy: PolicyDefinition,
+    origin: EvaluationOrigin,
   ): Promise<readonly Diagnostic[] | string> {
-    const task = (): JudgingTask =>
-      this.#task([policy], ([sent]) => ({ kind: 'diagnose', policy: sent ?? sentPolicy(policy) }))
+    const task = (): WorkerRequest =>
+      this.#buildTask([policy], ([ref]) => ({
+        kind: 'diagnose',
+        policy: ref ?? toPolicyRef(policy),
+      }))
     const result = await this.#queue.run(task, origin)
-    if (result.kind !== 'done') return this.#complaint(result)
+    if (result.kind !== 'done') return this.#limitMessage(result)
     return result.outcome.kind === 'diagnosed' ? result.outcome.diagnostics : []
   }
 
   async inspectPlan(
     plan: Uint8Array,
-    origin: AskingOrigin,
+    origin: EvaluationOrigin,
   ): Promise<Result<InspectedPlan, string>> {
-    const moved = movable(plan)
-    const run = this.#run({ kind: 'inspect', plan }, origin, moved)
+    const transferred = transferableBuffers(plan)
+    const run = this.#run({ kind: 'inspect', plan }, origin, transferred)
     // A plan that was never transferred is still in this thread.
-    const result = await run.finally(() => moved.length > 0 && releaseBytes(plan))
-    if (result.kind !== 'done') return err(this.#complaint(result, 'plan'))
+    const result = await run.finally(() => transferred.length > 0 && releaseBytes(plan))
+    if (result.kind !== 'done') return err(this.#limitMessage(result, 'plan'))
     const { outcome } = result
-    if (outcome.kind !== 'inspected') return err(UNREAD)
+    if (outcome.kind !== 'inspected') return err(UNEXPECTED_RESPONSE)
     const { facts, plan: bytes } = outcome
     if (!facts.ok) return facts
-    return bytes === undefined ? err(UNREAD) : ok({ ...facts.value, bytes })
+    return bytes === undefined ? err(UNEXPECTED_RESPONSE) : ok({ ...facts.value, bytes })
   }
 
-  async inspectInput(json: Uint8Array, origin: AskingOrigin): Promise<Result<null, InputProblem>> {
+  async inspectInput(
+    json: Uint8Array,
+    origin: EvaluationOrigin,
+  ): Promise<Result<null, InputProblem>> {
     const result = await this.#run({ kind: 'inspect-input', json }, origin)
-    if (result.kind !== 'done') return err(inputProblem(this.#complaint(result, 'input')))
+    if (result.kind !== 'done') return err(inputProblem(this.#limitMessage(result, 'input')))
     const { outcome } = result
-    return outcome.kind === 'input-inspected' ? outcome.result : err(inputProblem(UNREAD))
+    return outcome.kind === 'input-inspected'
+      ? outcome.result
+      : err(inputProblem(UNEXPECTED_RESPONSE))
   }
 
   /** The plan is copied because it belongs to the storage. */
-  async redactPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<Uint8Array, string>> {
+  async redactPlan(
+    plan: Uint8Array,
+    origin: EvaluationOrigin,
+  ): Promise<Result<Uint8Array, string>> {
     const result = await this.#run({ kind: 'redact', plan }, origin)
-    if (result.kind !== 'done') return err(this.#complaint(result, 'plan'))
-    return result.outcome.kind === 'redacted' ? result.outcome.plan : err(UNREAD)
+    if (result.kind !== 'done') return err(this.#limitMessage(result, 'plan'))
+    return result.outcome.kind === 'redacted' ? result.outcome.plan : err(UNEXPECTED_RESPONSE)
   }
 
   async readSetArchive(
     archive: Uint8Array,
-    set: ArchivedSet,
-    origin: AskingOrigin,
+    set: ArchiveTarget,
+    origin: EvaluationOrigin,
   ): Promise<Result<SetArchive, ArchiveProblem>> {
-    const question: Question = { kind: 'read-archive', archive, set }
-    const result = await this.#run(question, origin, movable(archive))
+    const question: WorkerCommand = { kind: 'read-archive', archive, set }
+    const result = await this.#run(question, origin, transferableBuffers(archive))
     if (result.kind !== 'done')
-      return err({ kind: 'unreadable', message: this.#complaint(result, 'archive') })
+      return err({ kind: 'unreadable', message: this.#limitMessage(result, 'archive') })
     const { outcome } = result
-    if (outcome.kind !== 'archive-read') return err({ kind: 'unreadable', message: UNREAD })
+    if (outcome.kind !== 'archive-read')
+      return err({ kind: 'unreadable', message: UNEXPECTED_RESPONSE })
     return outcome.read
   }
 
   /** Runs a task that needs no policies. */
   #run(
-    question: Question,
-    origin: AskingOrigin,
-    moved: readonly ArrayBuffer[] = [],
-  ): Promise<ThreadResult<JudgingOutcome>> {
-    return this.#queue.run(() => ({ codes: [], forget: [], question }), origin, moved)
+    question: WorkerCommand,
+    origin: EvaluationOrigin,
+    transferred: readonly ArrayBuffer[] = [],
+  ): Promise<ThreadResult<WorkerResponse>> {
+    return this.#queue.run(() => ({ codes: [], forget: [], question }), origin, transferred)
   }
 
   /** Terminates the thread; pending tasks fail. */
@@ -189,30 +204,33 @@ export class PolicyThread implements PolicyAsker {
     return this.#queue.stop()
   }
 
-  async #askOneByOne(
-    asking: Asking,
-    policies: readonly AskedPolicy[],
-    alreadyMs: number,
-  ): Promise<Answer> {
-    const judgements: Judgement[] = []
-    let spentMs = alreadyMs
-    for (const asked of policies)
-      if (spentMs >= QUESTION_MS_MAX)
-        judgements.push(errored(`all policies together take longer than ${QUESTION_MS_MAX} ms`))
+  async #evaluateSeparately(
+    pending: PendingEvaluation,
+    policies: readonly PolicyInvocation[],
+    elapsedMs: number,
+  ): Promise<TimedResults> {
+    const results: PolicyResult[] = []
+    let spentMs = elapsedMs
+    for (const invocation of policies)
+      if (spentMs >= BATCH_MS_MAX)
+        results.push(erroredResult(`all policies together take longer than ${BATCH_MS_MAX} ms`))
       else {
-        const { said, ms } = await this.#judge(asking, [asked])
-        judgements.push(...(typeof said === 'string' ? [errored(said)] : said))
+        const { results: result, ms } = await this.#evaluate(pending, [invocation])
+        results.push(...(typeof result === 'string' ? [erroredResult(result)] : result))
         spentMs += ms
       }
-    return { said: judgements, ms: spentMs }
+    return { results: results, ms: spentMs }
   }
 
-  async #judge({ text, origin }: Asking, policies: readonly AskedPolicy[]): Promise<Attempt> {
+  async #evaluate(
+    { text, origin }: PendingEvaluation,
+    policies: readonly PolicyInvocation[],
+  ): Promise<TimedAttempt> {
     let startMs = 0
-    const task = (): JudgingTask => {
+    const task = (): WorkerRequest => {
       // Waiting in the queue is not measured.
       startMs = this.#clock.monotonicMs()
-      return this.#task(
+      return this.#buildTask(
         policies.map(({ policy }) => policy),
         (sent) => ({
           kind: 'judge',
@@ -226,53 +244,53 @@ export class PolicyThread implements PolicyAsker {
     }
     const result = await this.#queue.run(task, origin)
     const ms = this.#clock.monotonicMs() - startMs
-    if (result.kind !== 'done') return { said: this.#complaint(result), ms }
-    return { said: result.outcome.kind === 'judged' ? result.outcome.judgements : [], ms }
+    if (result.kind !== 'done') return { results: this.#limitMessage(result), ms }
+    return { results: result.outcome.kind === 'judged' ? result.outcome.judgements : [], ms }
   }
 
-  /** Builds the task; code that the thread already has is not sent. */
-  #task(
-    policies: readonly PolicyText[],
-    question: (sent: readonly SentPolicy[]) => Question,
-  ): JudgingTask {
-    const sent = policies.map(sentPolicy)
+  /** Builds a task. Code that the worker already has is not sent. */
+  #buildTask(
+    policies: readonly PolicyDefinition[],
+    question: (sent: readonly PolicyRef[]) => WorkerCommand,
+  ): WorkerRequest {
+    const sent = policies.map(toPolicyRef)
     const codes: [string, string][] = []
     for (const [index, { codeHash }] of sent.entries()) {
       const code = policies[index]?.code ?? ''
-      const isNew = !this.#known.delete(codeHash)
-      this.#known.set(codeHash, code.length)
+      const isNew = !this.#cachedCodes.delete(codeHash)
+      this.#cachedCodes.set(codeHash, code.length)
       if (isNew) codes.push([codeHash, code])
     }
     const needed = new Set(sent.map(({ codeHash }) => codeHash))
-    return { codes, forget: this.#forgotten(needed), question: question(sent) }
+    return { codes, forget: this.#evictLeastUsed(needed), question: question(sent) }
   }
 
   /** Returns the least recently used code to evict, by number and total size. */
-  #forgotten(needed: ReadonlySet<string>): readonly string[] {
-    const charsMax = this.#limits.megabytesMax * BYTES_PER_MEGABYTE * CODES_SHARE
+  #evictLeastUsed(needed: ReadonlySet<string>): readonly string[] {
+    const charsMax = this.#limits.megabytesMax * BYTES_PER_MEGABYTE * CODE_MEMORY_SHARE
     let chars = 0
-    for (const length of this.#known.values()) chars += length
-    const forgotten: string[] = []
-    for (const [hash, length] of this.#known) {
-      if (this.#known.size <= CODES_MAX && chars <= charsMax) break
+    for (const length of this.#cachedCodes.values()) chars += length
+    const evicted: string[] = []
+    for (const [hash, length] of this.#cachedCodes) {
+      if (this.#cachedCodes.size <= CACHED_CODES_MAX && chars <= charsMax) break
       if (needed.has(hash)) continue
-      this.#known.delete(hash)
+      this.#cachedCodes.delete(hash)
       chars -= length
-      forgotten.push(hash)
+      evicted.push(hash)
     }
-    return forgotten
+    return evicted
   }
 
-  #complaint(
-    result: Exclude<ThreadResult<JudgingOutcome>, { kind: 'done' }>,
-    what: 'policy' | 'plan' | 'input' | 'archive' = 'policy',
+  #limitMessage(
+    result: Exclude<ThreadResult<WorkerResponse>, { kind: 'done' }>,
+    subjectNoun: 'policy' | 'plan' | 'input' | 'archive' = 'policy',
   ): string {
-    const { msMax, megabytesMax } = this.#limits
+    const { timeoutMs, megabytesMax } = this.#limits
     switch (result.kind) {
       case 'too-slow':
-        return `the ${what} takes longer than ${msMax} ms`
+        return `the ${subjectNoun} takes longer than ${timeoutMs} ms`
       case 'too-large':
-        return `the ${what} takes more than ${megabytesMax} MB of memory`
+        return `the ${subjectNoun} takes more than ${megabytesMax} MB of memory`
       case 'overloaded':
         // There is no result: the caller must retry, and nothing is recorded.
         throw new Fault(
@@ -284,62 +302,62 @@ export class PolicyThread implements PolicyAsker {
 }
 
 /** A subject that is serialized when its task starts; queued tasks hold no text. */
-interface Asking {
-  readonly text: () => SentSubject
-  readonly origin: AskingOrigin
+interface PendingEvaluation {
+  readonly text: () => SerializedInput
+  readonly origin: EvaluationOrigin
 }
 
-interface SentSubject {
+interface SerializedInput {
   readonly subject: string
-  readonly json: SubjectJson | undefined
+  readonly json: InputJson | undefined
 }
 
-interface Answer {
-  readonly said: readonly Judgement[]
+interface TimedResults {
+  readonly results: readonly PolicyResult[]
   readonly ms: number
 }
 
-/** Judgements, or the reason why there are none. */
-interface Attempt {
-  readonly said: readonly Judgement[] | string
+/** Results, or the reason why there are none. */
+interface TimedAttempt {
+  readonly results: readonly PolicyResult[] | string
   readonly ms: number
 }
 
-function sentSubject(subject: AskedSubject): () => SentSubject {
-  let written: SentSubject | undefined
-  return () => (written ??= { subject: writeSubject(subject), json: jsonOf(subject) })
+function serializeOnce(input: EngineInput): () => SerializedInput {
+  let serialized: SerializedInput | undefined
+  return () => (serialized ??= { subject: serializeInput(input), json: inputJson(input) })
 }
 
-function jsonOf(subject: AskedSubject): SubjectJson | undefined {
-  const { kind } = subject
-  if (kind === 'stored-plan') return { kind, bytes: subject.bytes }
-  return kind === 'input' ? { kind, bytes: subject.json } : undefined
+function inputJson(input: EngineInput): InputJson | undefined {
+  const { kind } = input
+  if (kind === 'stored-plan') return { kind, bytes: input.bytes }
+  return kind === 'input' ? { kind, bytes: input.json } : undefined
 }
 
 function inputProblem(message: string): InputProblem {
   return { member: '', message }
 }
 
-function sentPolicy(policy: PolicyText): SentPolicy {
+function toPolicyRef(policy: PolicyDefinition): PolicyRef {
   const { name, kind, query } = policy
-  return { name, kind, query, codeHash: codeHashOf(policy) }
+  return { name, kind, query, codeHash: policyCodeHash(policy) }
 }
 
-const hashes = new WeakMap<PolicyText, string>()
+const codeHashes = new WeakMap<PolicyDefinition, string>()
 
 /** Returns the cache key of a policy's code. */
-export function codeHashOf(policy: PolicyText): string {
-  const known = hashes.get(policy)
-  if (known !== undefined) return known
+export function policyCodeHash(policy: PolicyDefinition): string {
+  const cached = codeHashes.get(policy)
+  if (cached !== undefined) return cached
   const codeHash = createHash('sha256').update(policy.code).digest('base64')
-  hashes.set(policy, codeHash)
+  codeHashes.set(policy, codeHash)
   return codeHash
 }
 
-const UNREAD = 'the thread answered another question'
+const UNEXPECTED_RESPONSE = 'the thread answered another question'
 
-/** Fails closed. */
-function errored(message: string): Judgement {
+/** Returns an errored result: an evaluation that fails, fails closed. */
+function erroredResult(message: string): PolicyResult {
   return {
     status: 'errored',
     output: [],

@@ -1,44 +1,45 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import type {
-  ArchivedSet,
+  ArchiveTarget,
   ArchiveProblem,
-  AskedPolicy,
-  AskedSubject,
-  AskingOrigin,
-  AskingPurpose,
+  PolicyInvocation,
+  EngineInput,
+  EvaluationOrigin,
+  EvaluationPurpose,
   Diagnostic,
   InputProblem,
   InspectedPlan,
-  Judgement,
-  PolicyAsker,
-  PolicyText,
+  PolicyResult,
+  PolicyEngine,
+  PolicyDefinition,
   SetArchive,
 } from '../policy/index.ts'
-import { openGuardThreads } from './guard-threads.ts'
-import { JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
+import { createEnforcementWorkers } from './guard-threads.ts'
+import { WORKER_LIMITS, WorkerEngine } from './policy-thread.ts'
 
 /**
- * Pending trials per organization: each may take ten seconds, and clients time out on longer
- * queues.
+ * Pending previews per organization. Each may take ten seconds, and clients would time out in a
+ * longer queue.
  */
-const TRIALS_WAITING_PER_TENANT_MAX = 32
+const PENDING_PREVIEWS_PER_TENANT_MAX = 32
 
 interface Stoppable {
   stop(): Promise<void>
 }
-type GuardAsker = Required<Pick<PolicyAsker, 'ask' | 'diagnose' | 'inspectPlan'>> & Stoppable
-type TrialAsker = Required<
+type EnforcementEngine = Required<Pick<PolicyEngine, 'evaluate' | 'diagnose' | 'inspectPlan'>> &
+  Stoppable
+type PreviewEngine = Required<
   Pick<
-    PolicyAsker,
-    'ask' | 'diagnose' | 'inspectPlan' | 'inspectInput' | 'redactPlan' | 'readSetArchive'
+    PolicyEngine,
+    'evaluate' | 'diagnose' | 'inspectPlan' | 'inspectInput' | 'redactPlan' | 'readSetArchive'
   >
 > &
   Stoppable
 /** One evaluator per purpose. */
-interface Askers extends Readonly<Record<AskingPurpose, object>> {
-  readonly guard: GuardAsker
-  readonly trial: TrialAsker
+interface PolicyEngines extends Readonly<Record<EvaluationPurpose, object>> {
+  readonly guard: EnforcementEngine
+  readonly trial: PreviewEngine
 }
 
 /**
@@ -47,62 +48,62 @@ interface Askers extends Readonly<Record<AskingPurpose, object>> {
  * wait for the running preview, or terminating that would lose all compiled policies. A thread
  * takes about 45 MB; the one for previews is started on first use.
  */
-export class PolicyThreads implements PolicyAsker {
-  readonly #askers: Askers
+export class PolicyWorkers implements PolicyEngine {
+  readonly #engines: PolicyEngines
 
-  constructor(askers: Askers) {
-    this.#askers = askers
+  constructor(askers: PolicyEngines) {
+    this.#engines = askers
   }
 
-  ask(
-    subject: AskedSubject,
-    policies: readonly AskedPolicy[],
-    origin: AskingOrigin,
-  ): Promise<readonly Judgement[]> {
-    return this.#askers[origin.purpose ?? 'guard'].ask(subject, policies, origin)
+  evaluate(
+    input: EngineInput,
+    policies: readonly PolicyInvocation[],
+    origin: EvaluationOrigin,
+  ): Promise<readonly PolicyResult[]> {
+    return this.#engines[origin.purpose ?? 'guard'].evaluate(input, policies, origin)
   }
 
   /** Uploads are checked on the enforcement thread, which then has the policy compiled. */
-  diagnose(policy: PolicyText, origin: AskingOrigin): Promise<readonly Diagnostic[]> {
-    return this.#askers[origin.purpose ?? 'guard'].diagnose(policy, origin)
+  diagnose(policy: PolicyDefinition, origin: EvaluationOrigin): Promise<readonly Diagnostic[]> {
+    return this.#engines[origin.purpose ?? 'guard'].diagnose(policy, origin)
   }
 
-  inspectPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<InspectedPlan, string>> {
-    return this.#askers[origin.purpose ?? 'guard'].inspectPlan(plan, origin)
+  inspectPlan(plan: Uint8Array, origin: EvaluationOrigin): Promise<Result<InspectedPlan, string>> {
+    return this.#engines[origin.purpose ?? 'guard'].inspectPlan(plan, origin)
   }
 
-  /** Only previews have inputs. */
-  inspectInput(json: Uint8Array, origin: AskingOrigin): Promise<Result<null, InputProblem>> {
-    return this.#askers.trial.inspectInput(json, origin)
+  /** Only previews have raw inputs. */
+  inspectInput(json: Uint8Array, origin: EvaluationOrigin): Promise<Result<null, InputProblem>> {
+    return this.#engines.trial.inspectInput(json, origin)
   }
 
   /** Runs on the preview thread, because no submission waits for it. */
-  redactPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<Uint8Array, string>> {
-    return this.#askers.trial.redactPlan(plan, origin)
+  redactPlan(plan: Uint8Array, origin: EvaluationOrigin): Promise<Result<Uint8Array, string>> {
+    return this.#engines.trial.redactPlan(plan, origin)
   }
 
   /** Runs on the preview thread, because no submission waits for it. */
   readSetArchive(
     archive: Uint8Array,
-    set: ArchivedSet,
-    origin: AskingOrigin,
+    set: ArchiveTarget,
+    origin: EvaluationOrigin,
   ): Promise<Result<SetArchive, ArchiveProblem>> {
-    return this.#askers.trial.readSetArchive(archive, set, origin)
+    return this.#engines.trial.readSetArchive(archive, set, origin)
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#askers.guard.stop(), this.#askers.trial.stop()])
+    await Promise.all([this.#engines.guard.stop(), this.#engines.trial.stop()])
   }
 }
 
 /** All threads use the limits of a policy, so a preview has the same result as enforcement. */
-export function openPolicyThreads(options: {
+export function createPolicyWorkers(options: {
   readonly clock: Clock
   readonly version: string
-}): PolicyThreads {
-  const limits = { ...JUDGING_LIMITS, waitingPerTenantMax: TRIALS_WAITING_PER_TENANT_MAX }
-  return new PolicyThreads({
-    guard: openGuardThreads(options),
-    trial: new PolicyThread({ ...options, limits }),
+}): PolicyWorkers {
+  const limits = { ...WORKER_LIMITS, waitingPerTenantMax: PENDING_PREVIEWS_PER_TENANT_MAX }
+  return new PolicyWorkers({
+    guard: createEnforcementWorkers(options),
+    trial: new WorkerEngine({ ...options, limits }),
   })
 }

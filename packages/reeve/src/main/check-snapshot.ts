@@ -1,22 +1,22 @@
 import type { SnapshotLine } from '@reeve/contract'
 import { storedRowProblem } from '../model/stored/index.ts'
-import { CopyChecker } from '../state/index.ts'
+import { SnapshotChecker } from '../state/index.ts'
 
 type RowLine = Extract<SnapshotLine, { readonly Row: unknown }>
 
 /**
- * Finds rows that no server could use, before anything is written. The checksum of a snapshot only
- * proves that it is the file somebody wrote.
+ * Creates a check that finds invalid rows before a snapshot is written to a storage. The checksum
+ * only proves that the file is unchanged.
  */
-export function snapshotRowCheck(): (line: RowLine, upTo: number) => string | undefined {
-  let checker: CopyChecker | undefined
+export function createSnapshotRowCheck(): (line: RowLine, upTo: number) => string | undefined {
+  let checker: SnapshotChecker | undefined
   return ({ Row: [table, key, ...indexes], Body }, upTo) => {
-    checker ??= new CopyChecker(upTo)
+    checker ??= new SnapshotChecker(upTo)
     const row = parse(Body)
     if (row === undefined) return 'its body is not JSON'
     if (typeof row !== 'object' || row === null || Array.isArray(row))
       return 'its body is not a JSON object'
-    return checker.problemOf({ table, key, indexes, row }) ?? storedRowProblem(table, row)
+    return checker.findProblem({ table, key, indexes, row }) ?? storedRowProblem(table, row)
   }
 }
 

@@ -1,18 +1,18 @@
 import type {
   LeaseStore,
-  LogBell,
+  ChangeNotifier,
   LogHistory,
   LossStore,
-  RequestGate,
-  RollStore,
+  ClusterRequestRouter,
+  ServerRegistry,
 } from '../cluster/index.ts'
 import type { AgentInfo } from '../http/index.ts'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
-import type { DatabaseClaim, PostgresEngine } from '../storage/index.ts'
-import type { Tls } from '../tls/index.ts'
+import type { ClusterIdentity, PostgresEngine } from '../storage/index.ts'
+import type { TlsCredentials } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
-import type { ProgramLog } from './log.ts'
-import type { AgentSelf } from './self.ts'
+import type { Logger } from './log.ts'
+import type { AgentStatus } from './self.ts'
 import type { Server, ServerOptions } from './server.ts'
 import type { ClusterSecrets } from './server-secrets.ts'
 import { systemClock, systemIds } from './system.ts'
@@ -20,51 +20,53 @@ import type { Tracing } from './tracing/tracing.ts'
 
 export interface ClusterMemberOptions {
   readonly config: AgentConfig
-  readonly log: ProgramLog
+  readonly log: Logger
   readonly version: string
-  readonly self: MemberSelf
-  readonly database: ClusterDatabase
+  readonly status: MemberStatus
+  readonly database: SharedStorage
   readonly secrets: ClusterSecrets
-  /** Undefined where nothing is encrypted. */
-  readonly tls?: Tls | undefined
-  /** Undefined where nothing is traced. */
+  /** Undefined without TLS. */
+  readonly tls?: TlsCredentials | undefined
+  /** Undefined without tracing. */
   readonly tracing?: Tracing | undefined
-  /** Makes the server that follows and leads; a simulation hands in one without HTTP. */
+  /** Opens the server; simulations supply one without HTTP. */
   readonly openServer?: (
-    options: ServerOptions & { readonly leader: RequestGate },
+    options: ServerOptions & { readonly leader: ClusterRequestRouter },
   ) => Promise<MemberServer>
-  /** The machine's, where none is handed in. */
+  /** Default: the clock of the machine. */
   readonly timing?: MemberTiming
 }
 
-/** What servers share. */
-export interface ClusterDatabase {
-  /** Without user and password. */
+/** The database that the servers of a cluster share. */
+export interface SharedStorage {
+  /** The database URL without user and password. */
   readonly name: string
   readonly lease: LeaseStore
   readonly losses: LossStore
-  readonly bell: LogBell
-  readonly roll: RollStore
+  readonly notifier: ChangeNotifier
+  readonly servers: ServerRegistry
   openEngine(history: LogHistory): Promise<PostgresEngine>
-  /** Rejects with a Fault when a server like this one must not share it. */
-  claim(claim: DatabaseClaim): Promise<void>
+  /**
+   * Rejects with a Fault if this server is incompatible with the servers that share the database.
+   */
+  assertSameCluster(claim: ClusterIdentity): Promise<void>
   close(): Promise<void>
 }
 
-/** As much of a server as its place among others is about. */
+/** The members of a server that a cluster member uses. */
 export type MemberServer = Pick<
   Server,
   'store' | 'onFault' | 'listen' | 'lead' | 'pause' | 'resume' | 'stop'
 >
 
-/** Told which server it is that answers; what one does not have is not asked for. */
-type MemberSelf = Pick<AgentSelf, keyof AgentInfo | 'join'> & {
-  serve(address: string, server?: MemberServer): void
+/** Sources of the status of this server; absent parts are not queried. */
+type MemberStatus = Pick<AgentStatus, keyof AgentInfo | 'setCluster'> & {
+  setServer(address: string, server?: MemberServer): void
 }
 
 export interface MemberTiming {
   readonly clock: Clock
-  /** A clock that never jumps. */
+  /** A monotonic clock. */
   readonly monotonicMs: () => number
   readonly ids: IdSource
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { CommitWatch } from './commit-watch.ts'
+import { CommitDelayMonitor } from './commit-watch.ts'
 
 test('commit watch: a long wait is logged once, and once more when it is over', () => {
   const clock = new SimulatedClock()
@@ -10,7 +10,7 @@ test('commit watch: a long wait is logged once, and once more when it is over', 
   const note = (fields: object, text: string): void => {
     lines.push(`${text} ${JSON.stringify(fields)}`)
   }
-  const watch = new CommitWatch({ clock, store, log: { info: note, warn: note } })
+  const watch = new CommitDelayMonitor({ clock, store, log: { info: note, warn: note } })
   watch.start()
   const wait = (waitedMs: number): void => {
     store.commitWaitMs = waitedMs

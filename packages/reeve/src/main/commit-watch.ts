@@ -1,19 +1,19 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { Store } from '../state/index.ts'
-import type { ProgramLog } from './log.ts'
+import type { Logger } from './log.ts'
 
 const CHECK_EVERY_MS = 1_000
-/** A commit takes milliseconds: after this time somebody has to look at the storage. */
-const DELAY_MS = 5_000
+/** Commits that wait longer than this are reported; they normally take milliseconds. */
+const WARNING_AFTER_MS = 5_000
 
 interface CommitWatchOptions {
   readonly clock: Clock
-  readonly log: Pick<ProgramLog, 'info' | 'warn'>
+  readonly log: Pick<Logger, 'info' | 'warn'>
   readonly store: Pick<Store, 'commitWaitMs'>
 }
 
-/** Reports commits that wait for the storage: once when it begins, once when it is over. */
-export class CommitWatch {
+/** Logs the start and the end of slow commits. */
+export class CommitDelayMonitor {
   readonly #options: CommitWatchOptions
   #longestMs = 0
   #cancelTimer: () => void = () => undefined
@@ -33,15 +33,15 @@ export class CommitWatch {
     this.#cancelTimer()
   }
 
-  /** How long commits have been waiting, in words; undefined while they do not wait for long. */
+  /** Describes how long commits have been waiting; undefined while there is no delay. */
   get delay(): string | undefined {
     const waitedMs = this.#options.store.commitWaitMs
-    return waitedMs < DELAY_MS
+    return waitedMs < WARNING_AFTER_MS
       ? undefined
       : `commits have been waiting for the storage for ${Math.round(waitedMs / 1_000)} s`
   }
 
-  /** One look; also what the tests call. */
+  /** Checks once. Tests call this directly. */
   check(): void {
     const { log, store } = this.#options
     const waitedMs = Math.round(store.commitWaitMs)

@@ -1,17 +1,17 @@
 import type { NodeServers } from '../http/index.ts'
 import { formatAddress, HTTP_PORT, parseAddress } from './config/address.ts'
 
-interface ServerDialling {
+interface ServerDialing {
   readonly usesTls: boolean
   canDial(url: string): Promise<boolean>
 }
 
-/** The servers that a node dials, which a request may replace until the agent restarts. */
-export class DialledServers implements NodeServers {
-  readonly #dialling: ServerDialling
+/** The servers that a node connects to. A request can replace them until the agent restarts. */
+export class DialedServers implements NodeServers {
+  readonly #dialling: ServerDialing
   #urls: readonly string[]
 
-  constructor(urls: readonly string[], dialling: ServerDialling) {
+  constructor(urls: readonly string[], dialling: ServerDialing) {
     this.#urls = urls
     this.#dialling = dialling
   }

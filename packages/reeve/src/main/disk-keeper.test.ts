@@ -4,7 +4,7 @@ import { aNamespace, aStore, turn, write } from '../../test/build/store.ts'
 import type { Recovery } from '../state/index.ts'
 import { openMemoryEngine } from '../storage/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { DiskKeeper } from './disk-keeper.ts'
+import { DiskRecovery } from './disk-keeper.ts'
 
 const RETRY_MS = 5_000
 
@@ -15,7 +15,7 @@ async function aStage(recoveries: Recovery[]) {
   const recovering = Object.assign(engine, { recover: async () => recoveries.shift() ?? 'none' })
   const note = (_fields: object, message: string): void =>
     void events.push(message.replace(/: .*/, ''))
-  const keeper = new DiskKeeper({
+  const keeper = new DiskRecovery({
     store,
     engine: recovering,
     clock,
@@ -23,9 +23,9 @@ async function aStage(recoveries: Recovery[]) {
     pause: async () => void events.push('pause'),
     resume: () => void events.push('resume'),
   })
-  store.onFault((fault) => keeper.failed(fault))
+  store.onFault((fault) => keeper.onWriteFault(fault))
   const fail = async (): Promise<void> => {
-    engine.faults.full()
+    engine.faultInjector.fillDisk()
     await assert.rejects(write(store, [aNamespace('lost')]).durable)
     // What the engine of a real disk does by itself: the failed append is taken back.
     const again = openMemoryEngine({ disk })
@@ -71,9 +71,9 @@ test('disk keeper: refuses everything while the disk takes nothing', async () =>
 test('disk keeper: a server that started on such a disk resumes too', async () => {
   const { store, clock, keeper, events } = await aStage(['all'])
   const fault = new Fault('storage-full', 'The disk is full.')
-  store.abandon(fault)
+  store.abortPending(fault)
   store.resume('deletes')
-  keeper.startShort({ fault, accepts: 'deletes' })
+  keeper.startRestricted({ fault, acceptedWrites: 'deletes' })
   clock.advance(RETRY_MS)
   await turn()
   assert.ok(events.includes('resume'))

@@ -1,79 +1,79 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage, type Fault } from '@reeve/kit/fault.ts'
 import { isRecoverable, type StorageEngine, type Store } from '../state/index.ts'
-import type { Shortage } from './server-storage.ts'
+import type { StorageRestriction } from './server-storage.ts'
 
-/** How often a disk that took no write is tried again. */
+/** How often recovery is attempted after a failed write. */
 const RETRY_MS = 5_000
 
 interface DiskKeeperOptions {
   readonly store: Store
   readonly engine: StorageEngine
   readonly clock: Clock
-  readonly log: KeeperLog
-  /** Stops everything that writes by itself. */
+  readonly log: RecoveryLog
+  /** Stops all background loops that write. */
   readonly pause: () => Promise<void>
-  /** Starts it again. */
+  /** Restarts the background loops. */
   readonly resume: () => void
 }
 
-interface KeeperLog {
+interface RecoveryLog {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
 
 /**
- * Keeps a server answering while its disk is full or read-only: reads always, deletes from the
- * reserve, and everything again once the disk takes it.
+ * Keeps a server available while its disk is full or read-only: reads always work, deletes use the
+ * reserve, and other writes resume when the disk accepts them.
  */
-export class DiskKeeper {
+export class DiskRecovery {
   readonly #options: DiskKeeperOptions
   #cancelTimer: () => void = () => undefined
-  #trying: Promise<void> | undefined
-  #isShort = false
+  #running: Promise<void> | undefined
+  #isRestricted = false
   #isStopped = false
-  #accepts: Shortage['accepts'] | 'all' = 'all'
+  #accepts: StorageRestriction['acceptedWrites'] | 'all' = 'all'
 
   constructor(options: DiskKeeperOptions) {
     this.#options = options
   }
 
-  /** The server was started on such a disk, and nothing that writes by itself runs. */
-  startShort({ fault, accepts }: Shortage): void {
-    this.#isShort = true
-    this.#tell(fault, accepts)
-    this.#arm()
+  /** For a server that started on a full or read-only disk, with its background loops stopped. */
+  startRestricted({ fault, acceptedWrites }: StorageRestriction): void {
+    this.#isRestricted = true
+    this.#logRestriction(fault, acceptedWrites)
+    this.#scheduleRetry()
   }
 
-  /** A write failed because of the disk. */
-  failed(fault: Fault): void {
+  /** Handles a write that failed because of the disk. */
+  onWriteFault(fault: Fault): void {
     this.#accepts = 'nothing'
-    if (this.#isShort) return
-    this.#isShort = true
+    if (this.#isRestricted) return
+    this.#isRestricted = true
     this.#options.log.error({ kind: fault.kind }, fault.message)
-    this.#try(true)
+    this.#startAttempt(true)
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancelTimer()
-    await this.#trying
+    await this.#running
   }
 
-  #try(isFirst: boolean): void {
-    this.#trying ??= this.#attempt(isFirst)
+  #startAttempt(isFirst: boolean): void {
+    this.#running ??= this.#attempt(isFirst)
       .catch((thrown: unknown) =>
         this.#options.log.error({ err: errorMessage(thrown) }, 'the disk was not recovered'),
       )
       .finally(() => {
-        this.#trying = undefined
-        if (this.#isShort && !this.#isStopped) this.#arm()
+        this.#running = undefined
+        if (this.#isRestricted && !this.#isStopped) this.#scheduleRetry()
       })
   }
 
-  #arm(): void {
-    this.#cancelTimer = this.#options.clock.after(RETRY_MS, () => this.#try(false))
+  #scheduleRetry(): void {
+    this.#cancelTimer = this.#options.clock.after(RETRY_MS, () => this.#startAttempt(false))
   }
 
   async #attempt(isFirst: boolean): Promise<void> {
@@ -83,19 +83,19 @@ export class DiskKeeper {
     const recovery = await engine.recover()
     if (recovery === 'all') {
       store.resume('all')
-      this.#isShort = false
+      this.#isRestricted = false
       this.#accepts = 'all'
       resume()
-      log.info({ index: store.index }, 'the disk takes writes again: the server accepts everything')
+      log.info({ index: store.index }, 'the disk accepts writes again')
       return
     }
     if (recovery === 'none' || this.#accepts === 'deletes') return
     const { fault } = store
     store.resume('deletes')
-    if (fault !== undefined) this.#tell(fault, 'deletes')
+    if (fault !== undefined) this.#logRestriction(fault, 'deletes')
   }
 
-  #tell(fault: Fault, accepts: Shortage['accepts']): void {
+  #logRestriction(fault: Fault, accepts: StorageRestriction['acceptedWrites']): void {
     this.#accepts = accepts
     const { engine, log } = this.#options
     const until = isRecoverable(engine) ? 'until the disk has room' : 'until it is restarted'

@@ -3,26 +3,27 @@ import type { TaskDriver } from '../agent/index.ts'
 import {
   DockerDriver,
   ExecDriver,
-  NativeRuntime,
+  NativeSupervisor,
   RawExecDriver,
   type DockerDriverOptions,
 } from '../drivers/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { tcpEndpoint } from './config/docker-options.ts'
-import { helperProgram } from './task-program.ts'
+import { taskHelperPath } from './task-program.ts'
 import { systemClock as clock } from './system.ts'
 
 /**
- * The drivers that this node's configuration lets tasks have. Which of them work here is found out
- * by each of them.
+ * Creates the drivers that the configuration enables. Each driver detects whether it works on this
+ * machine.
  */
 export function createDrivers(
   { rawExec, exec, docker }: AgentConfig['client'],
   dataDir: string,
 ): readonly TaskDriver[] {
-  const program = helperProgram(dataDir)
+  const program = taskHelperPath(dataDir)
   const stateDir = join(dataDir, 'drivers')
-  const helper = program === undefined ? undefined : new NativeRuntime({ program, stateDir, clock })
+  const helper =
+    program === undefined ? undefined : new NativeSupervisor({ program, stateDir, clock })
   const drivers: TaskDriver[] = []
   if (rawExec)
     drivers.push(new RawExecDriver({ clock, ...(helper === undefined ? {} : { helper }) }))
@@ -31,12 +32,14 @@ export function createDrivers(
     drivers.push(new ExecDriver({ clock, helper, stateDir, policy: { ...exec, chrootEnv } }))
   }
   if (docker.enabled) {
-    drivers.push(new DockerDriver({ clock, stateDir, helper: program, ...dockerOf(docker) }))
+    drivers.push(
+      new DockerDriver({ clock, stateDir, helper: program, ...dockerDriverOptions(docker) }),
+    )
   }
   return drivers
 }
 
-function dockerOf(
+function dockerDriverOptions(
   config: AgentConfig['client']['docker'],
 ): Omit<DockerDriverOptions, 'clock' | 'stateDir' | 'helper'> {
   const { policy, settings, gc, authFile, endpoint, tls } = config

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import type { Clock } from '@reeve/kit/clock.ts'
 
-const LOOK_MS = 30_000
+const POLL_MS = 30_000
 
 interface FreeSpaceOptions {
   /** A path on the file system. */
@@ -11,7 +11,7 @@ interface FreeSpaceOptions {
 }
 
 /** Measures the free space of the file system that holds the state. */
-export class FreeSpace {
+export class FreeSpaceMonitor {
   readonly #options: FreeSpaceOptions
   #ratio: number | undefined
   #bytes: number | undefined
@@ -46,7 +46,7 @@ export class FreeSpace {
       this.#bytes = undefined
       this.#ratio = undefined
     }
-    if (!this.#isStopped) this.#cancelTimer = clock.after(LOOK_MS, () => void this.start())
+    if (!this.#isStopped) this.#cancelTimer = clock.after(POLL_MS, () => void this.start())
   }
 
   stop(): void {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { hostname, networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isatty } from 'node:tty'
-import type { HostFacts } from './config/option.ts'
+import type { HostInfo } from './config/option.ts'
 
-export function readHostFacts(): HostFacts {
+export function readHostInfo(): HostInfo {
   return {
     hostName: hostname(),
     address: findAddress(),
@@ -14,12 +14,14 @@ export function readHostFacts(): HostFacts {
   }
 }
 
-/** The first address that is not loopback, IPv4 before IPv6; of one machine always the same. */
+/**
+ * Returns the first non-loopback address, IPv4 before IPv6. The result is stable on one machine.
+ */
 function findAddress(): string | undefined {
   const all = Object.entries(networkInterfaces())
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([, addresses = []]) => addresses.filter(({ internal }) => !internal))
-  // A link-local address means nothing without the interface it belongs to.
+  // Link-local addresses are only valid together with their interface.
   const usable = all.filter(({ scopeid = 0 }) => scopeid === 0)
   return (usable.find(({ family }) => family === 'IPv4') ?? usable[0])?.address
 }

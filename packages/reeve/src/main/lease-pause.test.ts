@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LeasePause } from './lease-pause.ts'
+import { LeaseBackoff } from './lease-pause.ts'
 
 test('lease pause: a storage that fails soon after each take-over is left alone for longer', () => {
-  const pause = new LeasePause()
+  const pause = new LeaseBackoff()
   const waited = [1, 2, 3, 4, 5, 6].map((round) => {
-    pause.led(round * 1_000)
+    pause.leadershipStarted(round * 1_000)
     pause.failed('storage-failed', round * 1_000 + 500)
     return pause.ms
   })
@@ -19,17 +19,17 @@ const cases = [
 ]
 for (const { name, kind, lastedMs } of cases)
   test(`lease pause: none for ${name}`, () => {
-    const pause = new LeasePause()
-    pause.led(0)
+    const pause = new LeaseBackoff()
+    pause.leadershipStarted(0)
     pause.failed('storage-failed', 10)
     assert.equal(pause.ms, 1_000)
-    pause.led(0)
+    pause.leadershipStarted(0)
     pause.failed(kind, lastedMs)
     assert.equal(pause.ms, 0)
   })
 
 test('lease pause: none for a server that could not load the state of a database that is away', () => {
-  const pause = new LeasePause()
+  const pause = new LeaseBackoff()
   pause.failed('storage-failed', 10)
   assert.equal(pause.ms, 0)
 })

@@ -1,18 +1,20 @@
 /**
- * One line for people from one line of JSON: time of day, level, message, fields. Logged text may
- * come from anybody, so whatever could move the cursor or begin a line is escaped.
+ * Formats a JSON log line as text: time of day, level, message, fields. Logged text may be
+ * untrusted, so control characters and line breaks are escaped.
  */
-export function toLine(json: string): string {
+export function formatLogLine(json: string): string {
   const entry = parseEntry(json)
   if (entry === undefined) return json
   const { time, level, message, err, ...fields } = entry
   const parts = [
     toText(time).slice(11, 23),
     toText(level).toUpperCase().padEnd(5),
-    escape(toText(message)),
-    ...Object.entries(fields).map(([name, value]) => `${escape(name)}=${showValue(value)}`),
+    escapeControls(toText(message)),
+    ...Object.entries(fields).map(
+      ([name, value]) => `${escapeControls(name)}=${formatValue(value)}`,
+    ),
   ]
-  return `${parts.join(' ')}${showError(err)}\n`
+  return `${parts.join(' ')}${formatError(err)}\n`
 }
 
 function toText(value: unknown): string {
@@ -26,7 +28,7 @@ function parseEntry(json: string): Entry | undefined {
     const parsed: unknown = JSON.parse(json)
     return isEntry(parsed) ? parsed : undefined
   } catch {
-    // Not a line of the logger: better shown as it is than lost.
+    // Not a JSON log line; printed unchanged.
     return undefined
   }
 }
@@ -36,24 +38,24 @@ function isEntry(value: unknown): value is Entry {
 }
 
 const CONTROL = /[\p{Cc}\u2028\u2029]/gu
-const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t' }
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t' }
 
-function escape(text: string): string {
+function escapeControls(text: string): string {
   const code = (sign: string): string => sign.charCodeAt(0).toString(16).padStart(4, '0')
-  return text.replace(CONTROL, (sign) => SHORT[sign] ?? `\\u${code(sign)}`)
+  return text.replace(CONTROL, (sign) => SHORT_ESCAPES[sign] ?? `\\u${code(sign)}`)
 }
 
-function showValue(value: unknown): string {
+function formatValue(value: unknown): string {
   const isWord = typeof value === 'string' && /^[^\s"=]+$/.test(value)
-  return escape(isWord ? value : JSON.stringify(value))
+  return escapeControls(isWord ? value : JSON.stringify(value))
 }
 
-/** A fault's message says what failed; anything else is a mistake of ours, found by its stack. */
-function showError(err: unknown): string {
-  if (!isEntry(err)) return err === undefined ? '' : ` err=${showValue(err)}`
+/** A Fault is shown by its message; any other error is a bug and is shown with its stack. */
+function formatError(err: unknown): string {
+  if (!isEntry(err)) return err === undefined ? '' : ` err=${formatValue(err)}`
   const { type, message, stack } = err
-  const line = ` err=${showValue(message)}`
+  const line = ` err=${formatValue(message)}`
   if (type === 'Fault' || typeof stack !== 'string') return line
   const frames = stack.split('\n').filter((frame) => frame.startsWith('    at '))
-  return [line, ...frames.map(escape)].join('\n')
+  return [line, ...frames.map(escapeControls)].join('\n')
 }

@@ -2,17 +2,17 @@ import type { FollowedLevel, LogFeed } from '@reeve/kit/log-feed.ts'
 import { pino } from 'pino'
 import type { LogConfig } from './config/agent-config.ts'
 import { REDACTED } from './config/secret.ts'
-import { toLine } from './log-line.ts'
+import { formatLogLine } from './log-line.ts'
 
-/** Where the program says what it does: fields for machines, a message for people. */
-export interface ProgramLog {
+/** The log of the program: structured fields and a message. */
+export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
 
-/** Fields that hold secrets on the wire or in the code; a net under the care of every caller. */
+/** Names of fields with secrets, which are redacted in case a caller logs one by mistake. */
 const SECRET_FIELDS = [
   'authorization',
   'joinToken',
@@ -23,12 +23,12 @@ const SECRET_FIELDS = [
   'token',
 ]
 
-/** The log of the program, and the feed of its lines. */
-export interface FollowableLog extends ProgramLog {
+/** The log of the program with a feed of its lines. */
+export interface FollowableLog extends Logger {
   readonly feed: LogFeed
 }
 
-/** Numbers of levels, as in the lines that the library passes on. */
+/** Level numbers of pino. */
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const satisfies Record<
   FollowedLevel,
   number
@@ -56,7 +56,7 @@ export function createLog(config: LogConfig, write: (text: string) => void): Fol
       const { lastLevel } = stream
       const isWritten = lastLevel >= LEVELS[config.level]
       let plain: string | undefined
-      const text = (json: boolean): string => (json ? line : (plain ??= toLine(line)))
+      const text = (json: boolean): string => (json ? line : (plain ??= formatLogLine(line)))
       if (isWritten) write(text(config.json))
       for (const follower of followers)
         if (lastLevel >= follower.level) follower.line(text(follower.json))
@@ -81,7 +81,7 @@ export function createLog(config: LogConfig, write: (text: string) => void): Fol
       const message = 'log lines were dropped because the reader is too slow'
       const entry = { level: 'warn', time: new Date().toISOString(), dropped, message }
       const line = `${JSON.stringify(entry)}\n`
-      return json ? line : toLine(line)
+      return json ? line : formatLogLine(line)
     },
   }
   return Object.assign(logger, { feed })

@@ -6,8 +6,8 @@ import { MemoryDisk, openMemoryEngine } from '../storage/index.ts'
 import { bootstrapAcl } from '../workload/index.ts'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
-import { warnOfLostStorage } from './lost-state.ts'
-import { describeAgent } from './self.ts'
+import { warnAboutMissingStorage } from './lost-state.ts'
+import { createAgentStatus } from './self.ts'
 import { Server } from './server.ts'
 
 const silent = (): void => undefined
@@ -28,7 +28,7 @@ async function started(disk: MemoryDisk, key: Buffer, makes: 'a token' | 'nothin
     engine: openMemoryEngine({ disk }),
     secrets: { sealingKey: key, joinToken: 'join' },
     version: '0.0.0',
-    agent: describeAgent(config, '0.0.0'),
+    agent: createAgentStatus(config, '0.0.0'),
   })
   await server.listen('127.0.0.1', 0)
   if (makes === 'a token') await bootstrapAcl(server.context, { by: 'system' }, {})
@@ -56,13 +56,13 @@ test('a server warns of secrets that were sealed with another key', async () => 
 test('a server warns of a storage that is gone, and not at its first start', async (t) => {
   const dir = await temporaryDirectory(t)
   const { warned, log } = aWarnedLog()
-  warnOfLostStorage(dir, log)
+  warnAboutMissingStorage(dir, log)
   await writeFile(join(dir, 'sealing-key'), 'k')
   await mkdir(join(dir, 'storage'))
-  warnOfLostStorage(dir, log)
+  warnAboutMissingStorage(dir, log)
   assert.deepEqual(warned, [])
   const other = await temporaryDirectory(t)
   await writeFile(join(other, 'sealing-key'), 'k')
-  warnOfLostStorage(other, log)
+  warnAboutMissingStorage(other, log)
   assert.match(warned[0]?.[1] ?? '', /its storage is gone: it begins empty/)
 })

@@ -8,18 +8,18 @@ interface WarnLog {
 }
 
 /**
- * Tells of a state whose secrets this key does not open, such as one that was restored without its
- * key. All else works, so it is no reason to refuse; without a word, somebody would find out when a
- * secret is wanted.
+ * Warns if the sealing key does not open the secrets of the state, for example after a restore
+ * without the key. Everything else works, so the start is not refused; without the warning, the
+ * problem would appear only when a secret is needed.
  */
-export function warnOfOtherKey(
+export function warnAboutUnreadableSecrets(
   { store, sealer }: Pick<WorkloadContext, 'store' | 'sealer'>,
   log: WarnLog,
 ): void {
   const { acl_tokens: tokens, variables } = store.tables
   const kinds = {
-    'SecretIDs of tokens': sample(tokens.rows(), (row) => row.SealedSecret),
-    variables: sample(variables.rows(), (row) => row.SealedItems),
+    'SecretIDs of tokens': takeSample(tokens.rows(), (row) => row.SealedSecret),
+    variables: takeSample(variables.rows(), (row) => row.SealedItems),
   }
   const lost = Object.entries(kinds).flatMap(([kind, sealed]) =>
     opensAll(sealer, sealed) ? [] : [kind],
@@ -33,14 +33,20 @@ export function warnOfOtherKey(
   )
 }
 
-/** Some: a start must not take longer with each secret, and an old key opened all old ones. */
+/**
+ * A sample is enough, because one key sealed all of them, and the start must not slow down with
+ * their number.
+ */
 const SAMPLED_ROWS_MAX = 100
 
-function* sample<Row>(rows: Iterable<Row>, sealedIn: (row: Row) => string): Generator<string> {
+function* takeSample<Row>(
+  rows: Iterable<Row>,
+  sealedValue: (row: Row) => string,
+): Generator<string> {
   let seen = 0
   for (const row of rows) {
     if (++seen > SAMPLED_ROWS_MAX) return
-    yield sealedIn(row)
+    yield sealedValue(row)
   }
 }
 
@@ -54,8 +60,11 @@ function opensAll(sealer: WorkloadContext['sealer'], sealed: Iterable<string>): 
   }
 }
 
-/** Tells of a server that ran here before and whose state is gone: it begins with an empty one. */
-export function warnOfLostStorage(directory: string, log: WarnLog): void {
+/**
+ * Warns if a server has run in this directory before but its state is missing, so that it starts
+ * empty.
+ */
+export function warnAboutMissingStorage(directory: string, log: WarnLog): void {
   const storage = join(directory, 'storage')
   const key = join(directory, 'sealing-key')
   if (existsSync(storage) || !existsSync(key)) return
@@ -66,8 +75,11 @@ export function warnOfLostStorage(directory: string, log: WarnLog): void {
   )
 }
 
-/** The file and the setting go on to name a token that admits nobody: somebody may look there. */
-export function warnOfReplacedJoinToken(context: WorkloadContext, log: WarnLog): void {
+/**
+ * Warns if the configured join token was rotated: the file and the setting still contain the
+ * invalid token.
+ */
+export function warnAboutRotatedJoinToken(context: WorkloadContext, log: WarnLog): void {
   const rotatedAt = sharedTokenReplacedAt(context)
   if (rotatedAt === undefined) return
   log.warn(

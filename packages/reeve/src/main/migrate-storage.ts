@@ -1,25 +1,26 @@
-import { EXIT_CODES, type Terminal } from '../cli/index.ts'
+import { EXIT_CODES, type TextOutput } from '../cli/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { copyContent, differencesOf, summarize, type ContentSummary } from '../storage/index.ts'
-import { openPlace, type StoragePlace } from './storage-place.ts'
+import { copyEngine, diffDigests, digestEngine, type EngineDigest } from '../storage/index.ts'
+import { openOfflineStorage, type OfflineStorage } from './storage-place.ts'
 
 export interface MigrateRequest {
   /** `postgres://…`, or the data directory of a server. */
   readonly from: string
   readonly to: string
   readonly isJson: boolean
-  readonly terminal: Terminal
+  readonly terminal: TextOutput
 }
 
 const DIGITS_SHOWN = 16
 
 /**
- * `reeve operator migrate-storage`: moves all state, and reads both sides again to compare them.
+ * `reeve operator migrate-storage`: moves the whole state to another storage, then reads both and
+ * compares them.
  */
 export async function migrateStorage(request: MigrateRequest): Promise<number> {
   const { terminal, isJson } = request
   try {
-    const moved = await move(request)
+    const moved = await migrate(request)
     if (isJson) terminal.out(`${JSON.stringify(toJson(moved))}\n`)
     else terminal.out(toText(moved))
     return EXIT_CODES.ok
@@ -30,23 +31,23 @@ export async function migrateStorage(request: MigrateRequest): Promise<number> {
   }
 }
 
-interface Moved {
+interface MigrationResult {
   readonly from: string
   readonly to: string
-  readonly summary: ContentSummary
+  readonly summary: EngineDigest
 }
 
-async function move({ from, to, isJson, terminal }: MigrateRequest): Promise<Moved> {
-  const tell = (sentence: string): void => void (isJson || terminal.err(`${sentence}\n`))
-  const source = await openPlace(from, 'from')
+async function migrate({ from, to, isJson, terminal }: MigrateRequest): Promise<MigrationResult> {
+  const printProgress = (sentence: string): void => void (isJson || terminal.err(`${sentence}\n`))
+  const source = await openOfflineStorage(from, 'from')
   try {
-    const target = await openPlace(to, 'to')
+    const target = await openOfflineStorage(to, 'to')
     try {
-      tell(`Copying ${source.name} to ${target.name}…`)
-      await copyContent(source.engine, target.engine)
-      tell('Comparing them row by row…')
-      const summary = await compare(source, target)
-      await target.complete()
+      printProgress(`Copying ${source.name} to ${target.name}…`)
+      await copyEngine(source.engine, target.engine)
+      printProgress('Comparing them row by row…')
+      const summary = await compareContents(source, target)
+      await target.markComplete()
       return { from: source.name, to: target.name, summary }
     } finally {
       await target.close()
@@ -56,12 +57,15 @@ async function move({ from, to, isJson, terminal }: MigrateRequest): Promise<Mov
   }
 }
 
-/** From what both have stored: neither is believed for having been told. */
-async function compare(source: StoragePlace, target: StoragePlace): Promise<ContentSummary> {
-  const wanted = await summarize(await source.reopen())
-  const found = await summarize(await target.reopen())
-  const differences = differencesOf(wanted, found)
-  if (differences.length === 0) return wanted
+/** Compares what both storages have stored, not what was passed to them. */
+async function compareContents(
+  source: OfflineStorage,
+  target: OfflineStorage,
+): Promise<EngineDigest> {
+  const sourceSummary = await digestEngine(await source.reopen())
+  const targetSummary = await digestEngine(await target.reopen())
+  const differences = diffDigests(sourceSummary, targetSummary)
+  if (differences.length === 0) return sourceSummary
   throw new Fault(
     'storage-corrupt',
     `${target.name} does not hold what ${source.name} holds: ${differences.join(', ')} differ. ` +
@@ -69,12 +73,12 @@ async function compare(source: StoragePlace, target: StoragePlace): Promise<Cont
   )
 }
 
-function toJson({ from, to, summary }: Moved) {
+function toJson({ from, to, summary }: MigrationResult) {
   const content = [...summary].map(([name, tally]) => ({ name, ...tally }))
   return { from, to, verified: true, content: content.toSorted(byName) }
 }
 
-function toText({ from, to, summary }: Moved): string {
+function toText({ from, to, summary }: MigrationResult): string {
   const lines = [...summary].map(([name, { count, digest }]) => ({
     name,
     line: `${name.padEnd(32)} ${String(count).padStart(10)}  ${digest.slice(0, DIGITS_SHOWN)}`,

@@ -2,55 +2,57 @@ import { join } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
 import {
   BridgeNetwork,
-  bridgeSettings,
-  canDial,
+  toBridgeSettings,
+  isReachable,
   CniNetworks,
   diskStorage,
   fingerprint,
   NodeAgent,
   NodeNetworks,
   type NodeSettings,
-  websocketDial,
+  websocketDialer,
 } from '../agent/index.ts'
 import { aliasesOf, type TaskAliases } from '../compat/index.ts'
 import type { NodeServers } from '../http/index.ts'
 import { CGROUP_PARENT } from '../drivers/index.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
-import type { Tls } from '../tls/index.ts'
+import type { TlsCredentials } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
-import { DialledServers, serverUrl } from './dialled-servers.ts'
+import { DialedServers, serverUrl } from './dialled-servers.ts'
 import { createDrivers } from './drivers.ts'
 import { infrastructureAttributes } from './infrastructure-tools.ts'
-import type { FollowableLog, ProgramLog } from './log.ts'
+import type { FollowableLog, Logger } from './log.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 
 export interface NodeOptions {
   readonly log: FollowableLog
   readonly version: string
-  /** Of the server in this process, if there is one. */
+  /** HTTP address of the server in this process, if any. */
   readonly httpAddress: string | undefined
   readonly joinToken: string | undefined
-  /** Undefined where nothing is encrypted. */
-  readonly tls: Tls | undefined
-  /** Undefined where nothing is traced. */
+  /** Undefined without TLS. */
+  readonly tls: TlsCredentials | undefined
+  /** Undefined without tracing. */
   readonly tracer?: Tracer | undefined
 }
 
-/** The node of this machine. It reaches even a server in the same process only over the channel. */
+/** Creates the node of this machine. It uses the channel even for a server in the same process. */
 export function createNode(config: AgentConfig, options: NodeOptions): CreatedNode {
   const { client } = config
   const { tls } = options
   const usesTls = tls !== undefined
   const dataDir = join(config.dataDirectory, 'client')
-  const own = options.httpAddress === undefined ? [] : [options.httpAddress]
+  const localServers = options.httpAddress === undefined ? [] : [options.httpAddress]
   const configured = client.joinToken ?? config.server.joinToken
   const joinToken = configured?.reveal() ?? options.joinToken
   const isRoot = process.getuid?.() === 0
   const aliases = aliasesOf(config.compatibility).task
-  const tlsOf = (server: string): ConnectionOptions => dialOptions(tls, { server, own })
-  const servers = new DialledServers(
-    client.servers.length > 0 ? client.servers.map((server) => serverUrl(server, usesTls)) : own,
-    { usesTls, canDial: (server) => canDial(server, tlsOf) },
+  const tlsOf = (server: string): ConnectionOptions => dialOptions(tls, { server, localServers })
+  const servers = new DialedServers(
+    client.servers.length > 0
+      ? client.servers.map((server) => serverUrl(server, usesTls))
+      : localServers,
+    { usesTls, canDial: (server) => isReachable(server, tlsOf) },
   )
   const node = new NodeAgent({
     settings: {
@@ -72,14 +74,14 @@ export function createNode(config: AgentConfig, options: NodeOptions): CreatedNo
         Networks: { ReservedHostPorts: client.reserved.ports },
       },
     },
-    storage: diskStorage(dataDir, { keepsSecretsInMemory: client.secretsInMemory && isRoot }),
+    storage: diskStorage(dataDir, { usesTmpfsForSecrets: client.secretsInMemory && isRoot }),
     drivers: createDrivers(client, dataDir),
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
     log: options.log,
     feed: options.log.feed,
-    dial: websocketDial(() => servers.urls, tlsOf),
+    dial: websocketDialer(() => servers.urls, tlsOf),
     probe: async () => {
       const found = await fingerprint({
         dataDir,
@@ -88,14 +90,14 @@ export function createNode(config: AgentConfig, options: NodeOptions): CreatedNo
         cniDirectories: client.cni.pluginDirectories,
       })
       const tools = await infrastructureAttributes()
-      const Attributes = withOtherNames({ ...found.Attributes, ...tools }, aliases)
+      const Attributes = withAliasAttributes({ ...found.Attributes, ...tools }, aliases)
       return { ...found, Attributes }
     },
     ...(joinToken === undefined ? {} : { joinToken }),
     allowsExec: client.remoteExec,
     artifacts: client.artifacts,
     killTimeoutMsMax: client.killTimeoutMsMax,
-    garbage: client.garbage,
+    garbage: client.gc,
     networks: createNetworks(client, { dataDir, log: options.log }),
     tracer: options.tracer,
     volumes: {
@@ -112,8 +114,8 @@ interface CreatedNode {
   readonly servers: NodeServers
 }
 
-/** Constraints of job files may ask for an attribute by either name. */
-function withOtherNames(
+/** Adds the alternative names of attributes, which constraints may use. */
+function withAliasAttributes(
   attributes: Readonly<Record<string, string>>,
   { nodeAttributes }: TaskAliases,
 ): Readonly<Record<string, string>> {
@@ -126,12 +128,12 @@ function withOtherNames(
 
 function createNetworks(
   { bridge, cni }: AgentConfig['client'],
-  { dataDir, log }: { readonly dataDir: string; readonly log: ProgramLog },
+  { dataDir, log }: { readonly dataDir: string; readonly log: Logger },
 ): NodeNetworks {
   const stateFile = join(dataDir, 'agent', 'networks.json')
   const recordsDir = join(dataDir, 'agent', 'cni')
   return new NodeNetworks({
-    bridge: new BridgeNetwork({ stateFile, settings: bridgeSettings(bridge), log }),
+    bridge: new BridgeNetwork({ stateFile, settings: toBridgeSettings(bridge), log }),
     cni: new CniNetworks({ settings: cni, recordsDir, log }),
   })
 }
@@ -143,11 +145,14 @@ function hostVolumes(volumes: AgentConfig['client']['hostVolumes']): NodeSetting
   return named.length === 0 ? null : Object.fromEntries(named)
 }
 
-/** The server of this process has our certificate; the others prove that they are servers. */
+/**
+ * Connection options. A server in this process has the agent's own certificate; other servers must
+ * present a server certificate.
+ */
 function dialOptions(
-  tls: Tls | undefined,
-  { server, own }: { readonly server: string; readonly own: readonly string[] },
+  tls: TlsCredentials | undefined,
+  { server, localServers }: { readonly server: string; readonly localServers: readonly string[] },
 ): ConnectionOptions {
   if (tls === undefined) return {}
-  return own.includes(server) ? tls.ownDialOptions() : tls.dialOptions(tls.region)
+  return localServers.includes(server) ? tls.selfDialOptions() : tls.dialOptions(tls.region)
 }

@@ -1,48 +1,48 @@
 import { open } from 'node:fs/promises'
 import { isOutOfFiles, openFilesMax } from '../http/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import type { ProgramLog } from './log.ts'
+import type { Logger } from './log.ts'
 
-/** How often it is tested: an operator should read of it while it lasts. */
-const CHECK_MS = 5_000
+/** Interval of the check, short enough to report a problem while it lasts. */
+const CHECK_INTERVAL_MS = 5_000
 /** How often it is logged while it lasts. */
 const LOG_INTERVAL_MS = 60_000
-/** Share of the descriptors in use from which on an operator should know. */
-const NEAR = 0.9
+/** Share of used descriptors from which a warning is logged. */
+const WARNING_RATIO = 0.9
 
 const ADVICE =
   'Raise the limit with LimitNOFILE= in the unit of the service, or ulimit -n, and restart; or ' +
   'lower limits.connections. "reeve doctor" shows the limit and its use'
 
 export interface OpenFilesWatchOptions {
-  readonly log: Pick<ProgramLog, 'info' | 'warn' | 'error'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly clock: Clock
-  /** Opens a file, gives its descriptor and closes it; the system's unless given. */
+  /** Opens a file, returns its descriptor number and closes it. Default: a file of the system. */
   readonly probe?: () => Promise<number>
   readonly max?: number
 }
 
-type Supply = 'enough' | 'near' | 'none'
+type DescriptorSupply = 'enough' | 'near' | 'none'
 
 /**
  * Logs when the process runs out of file descriptors. The runtime does not: it accepts new
  * connections and closes them without an error. The system hands out the lowest free descriptor, so
  * the number of a new one says how many are in use.
  */
-export class OpenFilesWatch {
+export class OpenFilesMonitor {
   readonly #options: Required<OpenFilesWatchOptions>
-  #supply: Supply = 'enough'
+  #supply: DescriptorSupply = 'enough'
   #loggedMs = 0
   #isStopped = false
   #cancel: () => void = () => undefined
   #checking: Promise<void> = Promise.resolve()
 
   constructor(options: OpenFilesWatchOptions) {
-    this.#options = { probe: openNull, max: openFilesMax(), ...options }
+    this.#options = { probe: openDevNull, max: openFilesMax(), ...options }
   }
 
   start(): void {
-    this.#cancel = this.#options.clock.after(CHECK_MS, () => {
+    this.#cancel = this.#options.clock.after(CHECK_INTERVAL_MS, () => {
       this.#checking = this.#check().finally(() => {
         if (!this.#isStopped) this.start()
       })
@@ -73,10 +73,10 @@ export class OpenFilesWatch {
     else log.info({ max }, 'enough file descriptors are free again')
   }
 
-  async #measure(): Promise<Supply> {
+  async #measure(): Promise<DescriptorSupply> {
     const { probe, max } = this.#options
     try {
-      return (await probe()) >= max * NEAR ? 'near' : 'enough'
+      return (await probe()) >= max * WARNING_RATIO ? 'near' : 'enough'
     } catch (thrown) {
       if (isOutOfFiles(thrown)) return 'none'
       throw thrown
@@ -84,7 +84,7 @@ export class OpenFilesWatch {
   }
 }
 
-async function openNull(): Promise<number> {
+async function openDevNull(): Promise<number> {
   const file = await open('/dev/null')
   await file.close()
   return file.fd

@@ -4,14 +4,14 @@ import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { atEnd } from '../../test/build/at-end.ts'
 import { until } from '../../test/build/until.ts'
-import { PortKeeper } from './port-keeper.ts'
+import { PlaceholderServer } from './port-keeper.ts'
 
 test('port keeper: takes the port when it is free, says what is going on, and gives it back', async (t) => {
   const before = createServer().listen(0, '127.0.0.1')
   await once(before, 'listening')
   const address = before.address()
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  const keeper = new PortKeeper({ host: '127.0.0.1', port, tls: undefined })
+  const keeper = new PlaceholderServer({ host: '127.0.0.1', port, tls: undefined })
   before.close()
   const answer = await until('an answer', () => ask(port, '/v1/jobs'))
   assert.equal(answer.status, 503)
@@ -27,7 +27,7 @@ test('port keeper: takes the port when it is free, says what is going on, and gi
 
 test('port keeper: hands an open port over, and whoever takes it answers on it', async (t) => {
   const port = await aFreePort()
-  const keeper = new PortKeeper({ host: '127.0.0.1', port, tls: undefined })
+  const keeper = new PlaceholderServer({ host: '127.0.0.1', port, tls: undefined })
   await until('an answer', () => ask(port, '/v1/jobs'))
   const next = createServer((_request, response) => response.end('next'))
   atEnd(t, () => next.close())
@@ -44,7 +44,7 @@ test('port keeper: hands an open port over, and whoever takes it answers on it',
 
 test('port keeper: a server that cannot take the port leaves it closed', async () => {
   const port = await aFreePort()
-  const keeper = new PortKeeper({ host: '127.0.0.1', port, tls: undefined })
+  const keeper = new PlaceholderServer({ host: '127.0.0.1', port, tls: undefined })
   await until('an answer', () => ask(port, '/v1/jobs'))
   await assert.rejects(
     keeper.handOver(() => Promise.reject(new Error('no'))),
@@ -68,7 +68,7 @@ test('port keeper: one that never got the port lets go of nothing', async (t) =>
   await once(other, 'listening')
   const address = other.address()
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  await new PortKeeper({ host: '127.0.0.1', port, tls: undefined }).close()
+  await new PlaceholderServer({ host: '127.0.0.1', port, tls: undefined }).close()
   assert.ok(other.listening)
 })
 

@@ -1,45 +1,49 @@
 import { createServer as createPlain, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Tls } from '../tls/index.ts'
+import type { TlsCredentials } from '../tls/index.ts'
 
-/** The server before closes its port within a moment. */
-const TRY_MS = 10
+/** Delay between attempts; the previous server closes its port quickly. */
+const RETRY_MS = 10
 
-export interface KeptPort {
+export interface PlaceholderOptions {
   readonly host: string
   readonly port: number
-  readonly tls: Tls | undefined
+  readonly tls: TlsCredentials | undefined
 }
 
 /**
- * Answers on the port of a server while that begins anew: callers are told so and try another,
- * where a closed port would look like a machine that is gone.
+ * Listens on the port of a server while it reopens and tells callers to try another server. A
+ * closed port would look like an unreachable machine.
  */
-export class PortKeeper {
-  readonly #place: KeptPort
+export class PlaceholderServer {
+  readonly #options: PlaceholderOptions
   readonly #server: Server
-  readonly #trying: Promise<void>
-  #isOver = false
+  readonly #binding: Promise<void>
+  #isStopped = false
 
-  constructor(place: KeptPort) {
-    this.#place = place
+  constructor(place: PlaceholderOptions) {
+    this.#options = place
     const { tls } = place
     this.#server =
-      tls === undefined ? createPlain(refuse) : createSecure(tls.listenOptions(), refuse)
+      tls === undefined
+        ? createPlain(rejectRequest)
+        : createSecure(tls.listenOptions(), rejectRequest)
     this.#server.on('upgrade', (_request, socket) => {
       socket.on('error', () => undefined)
-      socket.end(`HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n${BEGINS_ANEW}`)
+      socket.end(
+        `HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n${REOPENING_MESSAGE}`,
+      )
     })
-    this.#trying = this.#listen()
+    this.#binding = this.#listen()
   }
 
   /**
-   * Frees the port and has another server listen on it. Both happen in one turn of the event loop,
-   * so the port is closed for less than a millisecond.
+   * Frees the port and lets the server listen on it, in one turn of the event loop: the port is
+   * closed for less than a millisecond.
    */
   async handOver<T>(listen: () => Promise<T>): Promise<T> {
-    await this.#stopTrying()
+    await this.#stopBinding()
     const closed = this.#close()
     try {
       return await listen()
@@ -50,16 +54,16 @@ export class PortKeeper {
 
   /** Closes the port. */
   async close(): Promise<void> {
-    await this.#stopTrying()
+    await this.#stopBinding()
     await this.#close()
   }
 
-  async #stopTrying(): Promise<void> {
-    this.#isOver = true
-    await this.#trying
+  async #stopBinding(): Promise<void> {
+    this.#isStopped = true
+    await this.#binding
   }
 
-  /** The port is free as soon as this returns; the promise waits for the connections. */
+  /** Frees the port before it returns; the promise waits for open connections. */
   #close(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#server.close(() => resolve())
@@ -68,14 +72,14 @@ export class PortKeeper {
   }
 
   async #listen(): Promise<void> {
-    while (!this.#isOver && !(await this.#isListening())) await wait(TRY_MS)
+    while (!this.#isStopped && !(await this.#isListening())) await wait(RETRY_MS)
   }
 
   async #isListening(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const failed = (): void => resolve(false)
     const listening = (): void => resolve(true)
-    const { host, port } = this.#place
+    const { host, port } = this.#options
     this.#server.once('error', failed).once('listening', listening).listen({ host, port })
     const isListening = await promise
     this.#server.off('error', failed).off('listening', listening)
@@ -83,14 +87,15 @@ export class PortKeeper {
   }
 }
 
-const BEGINS_ANEW = 'no leader: this server begins anew as a follower; try again, or ask another'
+const REOPENING_MESSAGE =
+  'no leader: this server begins anew as a follower; try again, or ask another'
 
-const refuse: RequestListener = ({ url = '' }, response) => {
+const rejectRequest: RequestListener = ({ url = '' }, response) => {
   const isJson = url.startsWith('/api/v2/')
-  const errors = [{ status: '503', title: 'service unavailable', detail: BEGINS_ANEW }]
+  const errors = [{ status: '503', title: 'service unavailable', detail: REOPENING_MESSAGE }]
   response.writeHead(503, {
     'content-type': isJson ? 'application/vnd.api+json' : 'text/plain; charset=utf-8',
     connection: 'close',
   })
-  response.end(isJson ? JSON.stringify({ errors }) : BEGINS_ANEW)
+  response.end(isJson ? JSON.stringify({ errors }) : REOPENING_MESSAGE)
 }

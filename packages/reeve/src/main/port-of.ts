@@ -1,4 +1,4 @@
-/** The port of `http://host:port`, also where the URL leaves out the one that its scheme means. */
+/** Returns the port of a URL, or the default port of its scheme. */
 export function portOf(address: string): number {
   const { port, protocol } = new URL(address)
   if (port !== '') return Number(port)

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
-import { peerSecurity } from './port-security.ts'
+import { peerTlsOptions } from './port-security.ts'
 
 const TLS = { dialOptions: () => ({}), otherDomains: [], region: 'global' }
 
 test('peer security: with tls.rpc a connection without a server certificate is no cluster peer', () => {
-  const { isClusterPeer } = peerSecurity({ ...TLS, isMutual: true })
+  const { isClusterPeer } = peerTlsOptions({ ...TLS, isMutual: true })
   assert.equal(isClusterPeer(new Socket()), false)
 })
 
 test('peer security: without tls.rpc servers have no certificates to verify', () => {
-  const { isClusterPeer } = peerSecurity({ ...TLS, isMutual: false })
+  const { isClusterPeer } = peerTlsOptions({ ...TLS, isMutual: false })
   assert.equal(isClusterPeer(new Socket()), true)
 })

@@ -2,29 +2,29 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Fault } from '@reeve/kit/fault.ts'
 import { openPostgresDatabase, RESERVE_BYTES, type DatabaseWait } from '../storage/index.ts'
-import type { Tls } from '../tls/index.ts'
+import type { TlsCredentials } from '../tls/index.ts'
 import { ClusterMember } from './cluster-member.ts'
 import type { AgentConfig } from './config/agent-config.ts'
-import { makeDirectory, prepareDataDirectory } from './data-directory.ts'
-import { devToken } from './dev-token.ts'
-import { DiskKeeper } from './disk-keeper.ts'
+import { createDirectory, prepareDataDirectory } from './data-directory.ts'
+import { ensureDevToken } from './dev-token.ts'
+import { DiskRecovery } from './disk-keeper.ts'
 import type { FollowableLog } from './log.ts'
 import { collectAfterStart } from './memory-watch.ts'
 import { createNode } from './node.ts'
-import { OpenFilesWatch } from './open-files-watch.ts'
+import { OpenFilesMonitor } from './open-files-watch.ts'
 import { openTls } from './port-security.ts'
-import { describeAgent, type AgentSelf } from './self.ts'
+import { createAgentStatus, type AgentStatus } from './self.ts'
 import { Server } from './server.ts'
-import { warnOfLostStorage } from './lost-state.ts'
+import { warnAboutMissingStorage } from './lost-state.ts'
 import { loadClusterSecrets, loadServerSecrets, type ConfiguredSecrets } from './server-secrets.ts'
 import { isDiskFault, openServerStorage } from './server-storage.ts'
-import { assertNothingMoving } from './storage-place.ts'
+import { assertNoPartialImport } from './storage-place.ts'
 import { systemClock } from './system.ts'
 import { openTracing, type Tracing } from './tracing/tracing.ts'
-import { TroubleTeller } from './trouble-teller.ts'
+import { OutageLog } from './trouble-teller.ts'
 
-export interface RunningProgram {
-  /** `http://host:port`, with the port that was really taken; empty for a node alone. */
+export interface RunningAgent {
+  /** The bound address as `http://host:port`; empty without a server. */
   readonly httpAddress: string
   /** Bearer token for `/api/v2` in `--dev`; undefined elsewhere. */
   readonly governanceToken: string | undefined
@@ -33,21 +33,18 @@ export interface RunningProgram {
   stop(): Promise<void>
   /** Settles when the program can no longer do its work. */
   readonly failed: Promise<Fault>
-  /** Reads the certificates again; rejects with a Fault when they are not right. */
+  /** Reloads the certificates. Rejects with a Fault if they are invalid. */
   reload(): Promise<void>
 }
 
-/** Starts what the configuration asks for: a server, a node, or both in one process. */
-export async function startProgram(
-  config: AgentConfig,
-  host: ProgramHost,
-): Promise<RunningProgram> {
+/** Starts a server, a node, or both in one process, as configured. */
+export async function startAgent(config: AgentConfig, host: ProgramHost): Promise<RunningAgent> {
   const started: (() => Promise<void>)[] = []
   const stop = once(async () => {
     for (const part of started.toReversed()) await part()
   })
   try {
-    return await startParts(config, host, { started, stop })
+    return await startComponents(config, host, { cleanups: started, stop })
   } catch (thrown) {
     await stop()
     throw thrown
@@ -55,42 +52,51 @@ export async function startProgram(
 }
 
 export interface ProgramHost {
-  /** Ends a start that waits for something. */
+  /** Aborts a start that is waiting. */
   readonly signal?: AbortSignal
   readonly log: FollowableLog
-  /** What this program calls itself to others. */
+  /** The version that this program reports. */
   readonly version: string
 }
 
-interface Parts {
-  /** How each part is stopped, in order of their start. */
-  readonly started: (() => Promise<void>)[]
+interface StartupContext {
+  /** Stop functions of the parts in start order. */
+  readonly cleanups: (() => Promise<void>)[]
   readonly stop: () => Promise<void>
 }
 
-async function startParts(
+async function startComponents(
   config: AgentConfig,
   { log, version, signal }: ProgramHost,
-  { started, stop }: Parts,
-): Promise<RunningProgram> {
+  { cleanups, stop }: StartupContext,
+): Promise<RunningAgent> {
   const { dataDirectory } = config
   await prepareDataDirectory(dataDirectory)
   if (config.isDataTemporary)
-    started.push(() => rm(dataDirectory, { recursive: true, force: true }))
+    cleanups.push(() => rm(dataDirectory, { recursive: true, force: true }))
   const failed = Promise.withResolvers<Fault>()
-  const self = describeAgent(config, version, log.feed)
-  const openFiles = new OpenFilesWatch({ log, clock: systemClock })
+  const self = createAgentStatus(config, version, log.feed)
+  const openFiles = new OpenFilesMonitor({ log, clock: systemClock })
   openFiles.start()
-  started.push(() => openFiles.stop())
+  cleanups.push(() => openFiles.stop())
   const tls = await openTls(config)
   const tracing = openTracing(config, { log, version })
-  if (tracing !== undefined) started.push(() => tracing.close())
-  const shared = { config, log, version, self, started, failed: failed.resolve, tls, tracing }
+  if (tracing !== undefined) cleanups.push(() => tracing.close())
+  const shared = {
+    config,
+    log,
+    version,
+    status: self,
+    cleanups,
+    failed: failed.resolve,
+    tls,
+    tracing,
+  }
   const parts = signal === undefined ? shared : { ...shared, signal }
   const served = config.server.enabled ? await startServer(parts) : undefined
   if (config.client.enabled) await startNode(parts, served)
   const cancelCollection = collectAfterStart({ clock: systemClock })
-  started.push(async () => cancelCollection())
+  cleanups.push(async () => cancelCollection())
   return {
     httpAddress: served?.httpAddress ?? '',
     governanceToken: served?.governanceToken,
@@ -101,34 +107,34 @@ async function startParts(
   }
 }
 
-interface PartOptions extends ProgramHost {
+interface ComponentOptions extends ProgramHost {
   readonly config: AgentConfig
-  readonly self: AgentSelf
-  readonly started: (() => Promise<void>)[]
+  readonly status: AgentStatus
+  readonly cleanups: (() => Promise<void>)[]
   readonly failed: (fault: Fault) => void
-  /** Undefined where nothing is encrypted. */
-  readonly tls: Tls | undefined
+  /** Undefined without TLS. */
+  readonly tls: TlsCredentials | undefined
   readonly tracing: Tracing | undefined
 }
 
-interface Served {
+interface StartedServer {
   readonly httpAddress: string
   readonly governanceToken: string | undefined
   readonly joinToken: string
 }
 
-async function startServer(parts: PartOptions): Promise<Served> {
-  const { config, log, version, self, started, failed, tls, tracing } = parts
+async function startServer(parts: ComponentOptions): Promise<StartedServer> {
+  const { config, log, version, status, cleanups, failed, tls, tracing } = parts
   const directory = join(config.dataDirectory, 'server')
-  await makeDirectory(directory)
-  if (config.server.database !== undefined) return await startMember(parts, directory)
-  await assertNothingMoving(config.dataDirectory)
-  warnOfLostStorage(directory, log)
+  await createDirectory(directory)
+  if (config.server.database !== undefined) return await startClusterMember(parts, directory)
+  await assertNoPartialImport(config.dataDirectory)
+  warnAboutMissingStorage(directory, log)
   const storage = join(directory, 'storage')
-  const reserveBytes = reserveBytesOf(config)
-  const opening = openServerStorage(storage, { log, version, reserveBytes })
+  const reserveBytes = reserveSize(config)
+  const opening = openServerStorage(storage, { storageLog: log, version, reserveBytes })
   const { engine, shortage } = await opening
-  const state = { name: storage, lastIndex: engine.opened.lastIndex }
+  const state = { name: storage, lastIndex: engine.initialPosition.lastIndex }
   const secrets = await loadServerSecrets({ directory, state }, configuredSecrets(config)).catch(
     async (thrown: unknown) => {
       await engine.close()
@@ -141,12 +147,12 @@ async function startServer(parts: PartOptions): Promise<Served> {
     engine,
     secrets,
     version,
-    agent: self,
+    agent: status,
     tls,
     tracing,
     shortage,
   })
-  const keeper = new DiskKeeper({
+  const keeper = new DiskRecovery({
     store: server.store,
     engine,
     clock: systemClock,
@@ -154,51 +160,61 @@ async function startServer(parts: PartOptions): Promise<Served> {
     pause: () => server.pause(),
     resume: () => server.resume(),
   })
-  started.push(async () => {
+  cleanups.push(async () => {
     await keeper.stop()
     await server.stop()
   })
-  server.onFault((fault) => (isDiskFault(fault) ? keeper.failed(fault) : failed(fault)))
-  if (shortage !== undefined) keeper.startShort(shortage)
+  server.onFault((fault) => (isDiskFault(fault) ? keeper.onWriteFault(fault) : failed(fault)))
+  if (shortage !== undefined) keeper.startRestricted(shortage)
   const httpAddress = await server.listen(config.bind, config.ports.http)
-  self.serve(httpAddress, server)
+  status.setServer(httpAddress, server)
   const isWritable = server.fault === undefined
   const governanceToken =
-    config.dev && isWritable ? await devToken(server.context, directory) : undefined
+    config.dev && isWritable ? await ensureDevToken(server.context, directory) : undefined
   return { httpAddress, governanceToken, joinToken: secrets.joinToken }
 }
 
-/** A directory that goes with the program is not worth a reserve. */
-function reserveBytesOf({ dev, isDataTemporary }: AgentConfig): number {
+/** A temporary data directory needs no reserve. */
+function reserveSize({ dev, isDataTemporary }: AgentConfig): number {
   return dev || isDataTemporary ? 0 : RESERVE_BYTES
 }
 
-/** One of several servers: its state is in the database that they share. */
-async function startMember(parts: PartOptions, directory: string): Promise<Served> {
-  const { config, started } = parts
-  const wait = databaseWait(parts)
-  const { commitMsMax } = config.server
+/** Starts a server of a cluster, whose state is in the shared database. */
+async function startClusterMember(
+  parts: ComponentOptions,
+  directory: string,
+): Promise<StartedServer> {
+  const { config, cleanups } = parts
+  const wait = createDatabaseWait(parts)
+  const { commitTimeoutMs } = config.server
   const url = config.server.database?.reveal() ?? ''
-  const database = await openPostgresDatabase(url, { wait, commitMsMax })
-  started.push(() => database.close())
+  const database = await openPostgresDatabase(url, { wait, commitMsMax: commitTimeoutMs })
+  cleanups.push(() => database.close())
   const engine = await database.openEngine()
-  const state = { name: `the database ${database.name}`, lastIndex: engine.opened.lastIndex }
+  const state = {
+    name: `the database ${database.name}`,
+    lastIndex: engine.initialPosition.lastIndex,
+  }
   await engine.close()
   const secrets = await loadClusterSecrets({ directory, state }, configuredSecrets(config))
   const member = await ClusterMember.start({ ...parts, database, secrets })
-  started.push(() => member.stop())
+  cleanups.push(() => member.stop())
   const { httpAddress } = member
   return { httpAddress, governanceToken: undefined, joinToken: secrets.joinToken }
 }
 
-/** A server may start before its database: it waits, and says what for. */
-function databaseWait({ log, signal = new AbortController().signal }: PartOptions): DatabaseWait {
-  const teller = new TroubleTeller({
+/** Logs that the server waits for its database, which may start later. */
+function createDatabaseWait({
+  log,
+  signal = new AbortController().signal,
+}: ComponentOptions): DatabaseWait {
+  const teller = new OutageLog({
     monotonicMs: () => performance.now(),
-    tell: (err) => log.warn({ err }, 'waiting for the database; the server starts when it answers'),
-    over: () => undefined,
+    onFailure: (err) =>
+      log.warn({ err }, 'waiting for the database; the server starts when it answers'),
+    onRecovery: () => undefined,
   })
-  return { signal, waiting: (why) => teller.failed(why) }
+  return { signal, onUnreachable: (why) => teller.failed(why) }
 }
 
 function configuredSecrets({ server }: AgentConfig): ConfiguredSecrets {
@@ -206,11 +222,14 @@ function configuredSecrets({ server }: AgentConfig): ConfiguredSecrets {
 }
 
 /**
- * A node alone opens no port: it dials the servers. Tasks of a throw-away directory end with the
- * program.
+ * Starts a node, which connects to servers and opens no port. With a temporary directory, its tasks
+ * end together with the program.
  */
-async function startNode(parts: PartOptions, served: Served | undefined): Promise<void> {
-  const { config, log, version, self, started, tls, tracing } = parts
+async function startNode(
+  parts: ComponentOptions,
+  served: StartedServer | undefined,
+): Promise<void> {
+  const { config, log, version, status, cleanups, tls, tracing } = parts
   const { node, servers } = createNode(config, {
     log,
     version,
@@ -220,8 +239,8 @@ async function startNode(parts: PartOptions, served: Served | undefined): Promis
     tracer: tracing?.tracer,
   })
   await node.start()
-  self.runNode(node, servers)
-  started.push(() => node.stop({ killTasks: config.isDataTemporary }))
+  status.setNode(node, servers)
+  cleanups.push(() => node.stop({ killTasks: config.isDataTemporary }))
 }
 
 function once(run: () => Promise<void>): () => Promise<void> {

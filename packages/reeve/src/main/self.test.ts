@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import type { Member } from '../cluster/index.ts'
-import { describeAgent } from './self.ts'
+import { createAgentStatus } from './self.ts'
 
 const NOBODY = {
   leader: () => '',
   isLeading: () => false,
   members: () => [],
-  refusal: () => undefined,
-  trouble: () => undefined,
+  writeRefusal: () => undefined,
+  outage: () => undefined,
   commitsLost: () => 0,
   acceptLoss: async () => [],
   retire: async () => undefined,
@@ -22,9 +22,12 @@ function aMember(name: string, parts: Partial<Member> = {}): Member {
 
 test('agent: a server that is alone leads, and is the only member', () => {
   const config = anAgentConfig()
-  const self = describeAgent({ ...config, advertise: { host: 'fd00::1', httpPort: 80 } }, '1.2.3')
+  const self = createAgentStatus(
+    { ...config, advertise: { host: 'fd00::1', httpPort: 80 } },
+    '1.2.3',
+  )
   assert.equal(self.leader(), '', 'not before it serves')
-  self.serve('http://[::]:4646')
+  self.setServer('http://[::]:4646')
   assert.equal(self.leader(), '[fd00::1]:80', 'where others reach it')
   assert.deepEqual(self.peers(), ['[fd00::1]:80'])
   const [member, ...rest] = self.members()
@@ -48,14 +51,14 @@ test('agent: a server that is alone leads, and is the only member', () => {
 })
 
 test('agent: one of several servers tells of all, and whose address is whose', () => {
-  const self = describeAgent(anAgentConfig(), '1.2.3')
+  const self = createAgentStatus(anAgentConfig(), '1.2.3')
   const members = [
     aMember('a', { isLeader: true }),
     aMember('b', { status: 'failed' }),
     aMember('c', { status: 'left' }),
     aMember('d', { status: 'leaving', build: '2' }),
   ]
-  self.join({ ...NOBODY, leader: () => 'a:4646', members: () => members })
+  self.setCluster({ ...NOBODY, leader: () => 'a:4646', members: () => members })
   assert.equal(self.leader(), 'a:4646')
   assert.deepEqual(self.peers(), ['a:4646', 'b:4646', 'd:4646'], 'not those that have left')
   assert.deepEqual(
@@ -70,22 +73,30 @@ test('agent: one of several servers tells of all, and whose address is whose', (
 })
 
 test('agent: a cluster that has lost commits is not well, and says what to do', () => {
-  const self = describeAgent(anAgentConfig(), '1.2.3')
-  self.join({ ...NOBODY, leader: () => 'a:4646', refusal: () => '3 acknowledged commits' })
+  const self = createAgentStatus(anAgentConfig(), '1.2.3')
+  self.setCluster({
+    ...NOBODY,
+    leader: () => 'a:4646',
+    writeRefusal: () => '3 acknowledged commits',
+  })
   assert.deepEqual(self.health().server, { ok: false, message: '3 acknowledged commits' })
 })
 
 test('agent: a cluster without a leader says why, where it is known', () => {
-  const self = describeAgent(anAgentConfig(), '1.2.3')
-  self.join({ ...NOBODY, leader: () => '' })
+  const self = createAgentStatus(anAgentConfig(), '1.2.3')
+  self.setCluster({ ...NOBODY, leader: () => '' })
   assert.deepEqual(self.health().server, { ok: false, message: 'no leader' })
-  self.join({ ...NOBODY, leader: () => '', trouble: () => 'the database has not answered for 4 s' })
+  self.setCluster({
+    ...NOBODY,
+    leader: () => '',
+    outage: () => 'the database has not answered for 4 s',
+  })
   const message = 'no leader: the database has not answered for 4 s'
   assert.deepEqual(self.health().server, { ok: false, message })
 })
 
 test('agent: is named with or without its region', () => {
-  const self = describeAgent({ ...anAgentConfig(), name: 'x.ab', region: 'a' }, '1.2.3')
+  const self = createAgentStatus({ ...anAgentConfig(), name: 'x.ab', region: 'a' }, '1.2.3')
   const names = ['x.ab', 'x.ab.a', 'xb.a', 'x', 'x.ab.b']
   assert.deepEqual(
     names.map((name) => self.isNamed(name)),
@@ -102,9 +113,9 @@ const FORCED = [
 
 for (const { name, server, outcome, retired } of FORCED)
   test(`agent: force-leave of ${name}`, async () => {
-    const self = describeAgent(anAgentConfig(), '1.2.3')
+    const self = createAgentStatus(anAgentConfig(), '1.2.3')
     const asked: string[] = []
-    self.join({
+    self.setCluster({
       ...NOBODY,
       members: () => [aMember('a'), aMember('b', { status: 'failed' })],
       retire: async (gone) => void asked.push(gone),

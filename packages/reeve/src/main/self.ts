@@ -1,7 +1,7 @@
 import type { AgentHealth, AgentMember } from '@reeve/contract'
 import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import { readHostData, type NodeAgent } from '../agent/index.ts'
-import { isNamed, type CommitLoss, type Member } from '../cluster/index.ts'
+import { matchesServerName, type CommitLoss, type Member } from '../cluster/index.ts'
 import type { AgentInfo, ForceLeaveOutcome, NodeServers } from '../http/index.ts'
 import { agentMember } from '../workload/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
@@ -9,75 +9,77 @@ import { redactedConfig } from './config/redacted-config.ts'
 import { portOf } from './port-of.ts'
 import type { Server } from './server.ts'
 
-/** What `/v1/agent/*` and `/v1/status/*` tell about this process, filled as its parts start. */
-export interface AgentSelf extends AgentInfo {
-  /** From now on it answers there; `server` is what there is to tell about it. */
-  serve(httpAddress: string, server?: Server): void
-  runNode(node: NodeAgent, servers: NodeServers): void
-  /** The server is one of several. */
-  join(cluster: ClusterView): void
+/**
+ * The status of this process for `/v1/agent/*` and `/v1/status/*`, completed as its parts start.
+ */
+export interface AgentStatus extends AgentInfo {
+  /** Sets the HTTP address and the server to report. */
+  setServer(httpAddress: string, server?: Server): void
+  setNode(node: NodeAgent, servers: NodeServers): void
+  /** Sets the cluster that the server belongs to. */
+  setCluster(cluster: ClusterView): void
 }
 
-/** What a server knows about the others. */
+/** The cluster as this server sees it. */
 interface ClusterView {
-  /** `host:port`; empty when nobody leads. */
+  /** `host:port` of the leader; empty without a leader. */
   readonly leader: () => string
   readonly isLeading: () => boolean
-  /** Every server, this one among them. */
+  /** All servers, including this one. */
   readonly members: () => readonly Member[]
-  /** Why no server takes writes; undefined while they do. */
-  readonly refusal: () => string | undefined
-  /** Why nobody leads, where it is known. */
-  readonly trouble: () => string | undefined
-  /** Acknowledged commits that this process has found missing from the database. */
+  /** Why writes are rejected; undefined while they are accepted. */
+  readonly writeRefusal: () => string | undefined
+  /** Why no server leads, if known. */
+  readonly outage: () => string | undefined
+  /** Number of acknowledged commits that are missing from the database. */
   readonly commitsLost: () => number
-  /** The cluster goes on without the commits that were lost. */
+  /** Accepts the loss of commits and lets the cluster continue. */
   readonly acceptLoss: (by: string) => Promise<readonly CommitLoss[]>
   /** Marks a server that has left or failed as left, or removes it from the list. */
   readonly retire: (name: string, prune: boolean) => Promise<void>
 }
 
-export function describeAgent(
+export function createAgentStatus(
   config: AgentConfig,
   version: string,
-  feed: LogFeed = NOTHING_LOGGED,
-): AgentSelf {
+  feed: LogFeed = EMPTY_FEED,
+): AgentStatus {
   let address = ''
   let server: Server | undefined
   let node: NodeAgent | undefined
   let nodeServers: NodeServers | undefined
   let cluster: ClusterView | undefined
-  const self = (): Member => ownMember(config, { address, version })
+  const self = (): Member => toOwnMember(config, { address, version })
   const members = (): readonly Member[] => cluster?.members() ?? [self()]
   return {
     region: config.region,
     datacenter: config.datacenter,
     regions: () => server?.regions?.gate.regions.names ?? [config.region],
-    serve(httpAddress, started) {
+    setServer(httpAddress, started) {
       address = httpAddress
       server = started
     },
-    runNode(started, servers) {
+    setNode(started, servers) {
       node = started
       nodeServers = servers
     },
-    join(view) {
+    setCluster(view) {
       cluster = view
     },
     leader: () => (cluster === undefined ? self().address : cluster.leader()),
-    peers: () => peersOf(members()),
+    peers: () => clusterPeers(members()),
     member: () => toAgentMember(config, members().find(isAt(self().address)) ?? self()),
-    isNamed: (name) => isNamed(config, name),
+    isNamed: (name) => matchesServerName(config, name),
     members: () => members().map((member) => toAgentMember(config, member)),
-    // The last three are where clients look for them.
+    // Clients expect the last three fields here.
     config: () => ({
       ...redactedConfig(config),
       Region: config.region,
       Datacenter: config.datacenter,
       Version: { Version: version, VersionPrerelease: '', VersionMetadata: '', Revision: '' },
     }),
-    stats: () => statsOf(version, { server, node, cluster }),
-    health: () => healthOf(config, { server, node, cluster }),
+    stats: () => agentStats(version, { server, node, cluster }),
+    health: () => agentHealth(config, { server, node, cluster }),
     nodeId: () => node?.nodeId,
     feed,
     host: () => readHostData(config.dataDirectory),
@@ -88,11 +90,11 @@ export function describeAgent(
   }
 }
 
-/** Of a program that keeps no log. */
-const NOTHING_LOGGED: LogFeed = { follow: () => () => undefined, droppedLine: () => '' }
+/** Log feed of a program without a log. */
+const EMPTY_FEED: LogFeed = { follow: () => () => undefined, droppedLine: () => '' }
 
 interface ForcedLeave {
-  /** With or without the region. */
+  /** The server name, with or without the region. */
   readonly name: string
   readonly prune: boolean
 }
@@ -102,16 +104,16 @@ async function forceLeave(
   cluster: ClusterView | undefined,
   { name, prune }: ForcedLeave,
 ): Promise<ForceLeaveOutcome> {
-  const named = members.filter((one) => isNamed(one, name))
+  const named = members.filter((one) => matchesServerName(one, name))
   const [first] = named
   if (first === undefined) return 'unknown'
-  const gone = named.find(({ status }) => status === 'left' || status === 'failed')
-  if (gone === undefined || cluster === undefined) return 'alive'
-  await cluster.retire(gone.name, prune)
+  const departed = named.find(({ status }) => status === 'left' || status === 'failed')
+  if (departed === undefined || cluster === undefined) return 'alive'
+  await cluster.retire(departed.name, prune)
   return 'done'
 }
 
-interface Parts {
+interface AgentParts {
   readonly server: Server | undefined
   readonly node: NodeAgent | undefined
   readonly cluster: ClusterView | undefined
@@ -122,14 +124,14 @@ const isAt =
   (member: Member): boolean =>
     member.address === address
 
-/** Those that belong to the cluster, whether they answer or not. */
-function peersOf(members: readonly Member[]): readonly string[] {
+/** Addresses of the servers that belong to the cluster, including unreachable ones. */
+function clusterPeers(members: readonly Member[]): readonly string[] {
   const staying = members.filter(({ status, address }) => status !== 'left' && address !== '')
   return staying.map(({ address }) => address).toSorted()
 }
 
-/** This agent as the only one that it knows. */
-function ownMember(
+/** This agent as the only member. */
+function toOwnMember(
   { name, region, datacenter, advertise, server }: AgentConfig,
   { address, version: build }: { readonly address: string; readonly version: string },
 ): Member {
@@ -151,7 +153,7 @@ function toAgentMember({ server }: AgentConfig, member: Member): AgentMember {
   return agentMember({ name, region, address, Tags, Status })
 }
 
-function statsOf(version: string, { server, node, cluster }: Parts) {
+function agentStats(version: string, { server, node, cluster }: AgentParts) {
   const memory = process.memoryUsage()
   const stats: Record<string, Record<string, string>> = {
     runtime: {
@@ -178,27 +180,27 @@ function statsOf(version: string, { server, node, cluster }: Parts) {
 }
 
 function noLeader(cluster: ClusterView | undefined): string {
-  const trouble = cluster?.trouble()
+  const trouble = cluster?.outage()
   return trouble === undefined ? 'no leader' : `no leader: ${trouble}`
 }
 
-/** A server is well while it can write; a node while a server answers it. */
-function healthOf(config: AgentConfig, { server, node, cluster }: Parts): AgentHealth {
+/** A server is healthy while it can write, a node while a server answers it. */
+function agentHealth(config: AgentConfig, { server, node, cluster }: AgentParts): AgentHealth {
   const fault = server?.fault
   const well = { ok: true, message: 'ok' }
   const isLed = cluster === undefined || cluster.leader() !== ''
-  const refusal = cluster?.refusal()
-  const wrong =
+  const refusal = cluster?.writeRefusal()
+  const problem =
     refusal ??
     (server === undefined || !isLed ? noLeader(cluster) : (fault?.message ?? server.commitDelay))
   const warning = server?.context.capacity.warning ?? 'ok'
   const serverHealth =
-    wrong === undefined ? { ok: true, message: warning } : { ok: false, message: wrong }
-  const isHeard = node !== undefined && server?.app.isNodeConnected(node.nodeId) === true
+    problem === undefined ? { ok: true, message: warning } : { ok: false, message: problem }
+  const isConnected = node !== undefined && server?.app.isNodeConnected(node.nodeId) === true
   return {
     ...(config.server.enabled ? { server: serverHealth } : {}),
     ...(config.client.enabled
-      ? { client: isHeard ? well : { ok: false, message: 'no known servers' } }
+      ? { client: isConnected ? well : { ok: false, message: 'no known servers' } }
       : {}),
   }
 }

@@ -1,23 +1,23 @@
-import type { MetricSources } from '../http/index.ts'
+import type { GaugeSources } from '../http/index.ts'
 
-/** Parts of a server that some servers lack; each has metrics where it is there. */
-export interface MeasuredParts {
+/** Optional parts of a server that have metrics. */
+export interface MetricInputs {
   readonly replication: { readonly lagMs: number } | undefined
-  readonly memory: { readonly share: number }
+  readonly memory: { readonly usedRatio: number }
   readonly backups: { readonly ageMs: number } | undefined
   readonly commits: { readonly commitWaitMs: number }
   readonly certificate: { readonly expiresAtMs: number | undefined } | undefined
-  /** Undefined where the state is in a database. */
+  /** Undefined if the state is in a database. */
   readonly disk: { readonly ratio: number; readonly bytes: number } | undefined
 }
 
-/** What only a whole server can measure, beside the metrics of its state and its requests. */
-export function serverMetrics(parts: MeasuredParts): MetricSources {
+/** Metrics of a server in addition to those of its state and requests. */
+export function serverMetrics(parts: MetricInputs): GaugeSources {
   const { replication, memory, backups, commits, certificate, disk } = parts
   return {
     memory_used_ratio: {
       help: 'Share of its memory that the server uses; from 0.9 on the state may not grow.',
-      read: () => memory.share,
+      read: () => memory.usedRatio,
     },
     commit_wait_seconds: {
       help: 'Time for which the commits that are being written have waited for the storage.',
@@ -48,7 +48,7 @@ export function serverMetrics(parts: MeasuredParts): MetricSources {
     ...(certificate?.expiresAtMs !== undefined && {
       certificate_expiry_timestamp_seconds: {
         help: 'When the certificate of this agent expires, in seconds since the Unix epoch.',
-        // A reload may have read another certificate since.
+        // Read each time, because a reload may change the certificate.
         read: () => (certificate.expiresAtMs ?? 0) / 1_000,
       },
     }),

@@ -4,11 +4,11 @@ import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '@reeve/kit/fault.ts'
 
-/** What a server keeps beside its storage, readable by its owner only. */
+/** Secrets that a server stores beside its storage, readable by the owner only. */
 export interface ServerSecrets {
   readonly sealingKey: Buffer
-  /** Opens what was sealed before a cluster key was configured. */
-  readonly olderKey?: Buffer | undefined
+  /** Decrypts values that were sealed before a cluster key was configured. */
+  readonly previousKey?: Buffer | undefined
   readonly joinToken: string
 }
 
@@ -20,55 +20,59 @@ export interface ConfiguredSecrets {
 const KEY_BYTES = 32
 const KEY_FILE = 'sealing-key'
 
-/** Where the secrets lie, and the state that they belong to. */
-interface SecretsPlace {
+/** The location of the secrets, and the state that they belong to. */
+interface SecretsLocation {
   readonly directory: string
-  readonly state: KeptState
+  readonly state: StoredState
 }
 
-interface KeptState {
-  /** As operators know it: a directory or a database. */
+interface StoredState {
+  /** Name for messages: a directory or a database. */
   readonly name: string
-  /** Zero of a state that nobody has written. */
+  /** Zero for an empty state. */
   readonly lastIndex: number
 }
 
 /**
- * Reads the secrets of a server's directory, making them at its first start. A configured cluster
- * key seals here as it does in a database, so that a state can move between the two.
+ * Reads the secrets from the directory of a server, or creates them at the first start. A
+ * configured cluster key is used for sealing as with a database, so that a state can be moved
+ * between the two.
  */
 export async function loadServerSecrets(
-  place: SecretsPlace,
+  place: SecretsLocation,
   { joinToken, clusterKey }: ConfiguredSecrets = {},
 ): Promise<ServerSecrets> {
   const keys = await loadKeys(place, clusterKey)
   if (joinToken !== undefined) return { ...keys, joinToken }
-  const made = await readOrMake(join(place.directory, 'join-token'), () =>
+  const created = await readOrCreate(join(place.directory, 'join-token'), () =>
     Buffer.from(randomBytes(KEY_BYTES).toString('base64url')),
   )
-  return { ...keys, joinToken: made.toString('utf8').trim() }
+  return { ...keys, joinToken: created.toString('utf8').trim() }
 }
 
 async function loadKeys(
-  { directory, state }: SecretsPlace,
+  { directory, state }: SecretsLocation,
   clusterKey: string | undefined,
-): Promise<Pick<ServerSecrets, 'sealingKey' | 'olderKey'>> {
+): Promise<Pick<ServerSecrets, 'sealingKey' | 'previousKey'>> {
   const path = join(directory, KEY_FILE)
   if (clusterKey === undefined) {
-    assertKeyKept(path, state)
-    return { sealingKey: checked(path, await readOrMake(path, () => randomBytes(KEY_BYTES))) }
+    assertKeyPresent(path, state)
+    return {
+      sealingKey: assertKeyLength(path, await readOrCreate(path, () => randomBytes(KEY_BYTES))),
+    }
   }
-  const own = await readKnown(path)
+  const storedKey = await readIfExists(path)
   const sealingKey = derive(Buffer.from(clusterKey), 'sealing key')
-  return own === undefined ? { sealingKey } : { sealingKey, olderKey: checked(path, own) }
+  return storedKey === undefined
+    ? { sealingKey }
+    : { sealingKey, previousKey: assertKeyLength(path, storedKey) }
 }
 
 /**
- * Refuses a state that was written, by a server here or by a restore or a move, when its key is not
- * here: with a new one nobody could read its secrets, nothing would say so until somebody wants
- * one, and a database would not take the right key any more.
+ * Rejects an existing state whose key is missing. With a new key its secrets would be unreadable,
+ * which nobody would notice until one is needed, and a database would later reject the right key.
  */
-function assertKeyKept(key: string, { name, lastIndex }: KeptState): void {
+function assertKeyPresent(key: string, { name, lastIndex }: StoredState): void {
   if (existsSync(key) || lastIndex === 0) return
   throw new Fault(
     'server-secrets',
@@ -80,20 +84,20 @@ function assertKeyKept(key: string, { name, lastIndex }: KeptState): void {
   )
 }
 
-function checked(path: string, key: Buffer): Buffer {
+function assertKeyLength(path: string, key: Buffer): Buffer {
   if (key.length === KEY_BYTES) return key
   throw new Fault('server-secrets', `${path} must be ${KEY_BYTES} bytes; restore it from a backup`)
 }
 
-async function readKnown(path: string): Promise<Buffer | undefined> {
+async function readIfExists(path: string): Promise<Buffer | undefined> {
   return await readFile(path).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined
     throw thrown
   })
 }
 
-async function readOrMake(path: string, make: () => Buffer): Promise<Buffer> {
-  const known = await readKnown(path)
+async function readOrCreate(path: string, make: () => Buffer): Promise<Buffer> {
+  const known = await readIfExists(path)
   if (known !== undefined) return known
   const made = make()
   await writeSecret(path, made)
@@ -101,15 +105,14 @@ async function readOrMake(path: string, make: () => Buffer): Promise<Buffer> {
 }
 
 /**
- * The secrets of a server that shares its state with others: all of them come from one key,
- * which is the configured one, or else that of its directory. The join token is written beside it,
- * where operators look for it.
+ * Derives the secrets of a server in a cluster from one key: the configured one, or else the one of
+ * its directory. The join token is written to a file for operators.
  */
 export async function loadClusterSecrets(
-  place: SecretsPlace,
+  place: SecretsLocation,
   configured: ConfiguredSecrets,
 ): Promise<ClusterSecrets> {
-  // No older key: what one server could open with it, the others could not.
+  // No older key, because the other servers of the cluster do not have it.
   const { sealingKey } = await loadServerSecrets(place, {
     joinToken: configured.joinToken ?? 'derived below',
     clusterKey: configured.clusterKey,
@@ -121,22 +124,22 @@ export async function loadClusterSecrets(
     sealingKey,
     joinToken,
     forwardingKey: derive(sealingKey, 'forwarding'),
-    keyCheck: createHmac('sha256', sealingKey).update('reeve key check').digest('base64url'),
+    keyFingerprint: createHmac('sha256', sealingKey).update('reeve key check').digest('base64url'),
   }
 }
 
 export interface ClusterSecrets extends ServerSecrets {
-  /** What servers of one cluster know each other's requests by. */
+  /** Authenticates requests between servers of one cluster. */
   readonly forwardingKey: Buffer
-  /** Tells whether two servers have the same key, without telling it. */
-  readonly keyCheck: string
+  /** A value that shows whether two servers have the same key, without revealing it. */
+  readonly keyFingerprint: string
 }
 
 function derive(key: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', `reeve ${purpose}`, KEY_BYTES))
 }
 
-/** Writes a file that only its owner can read, durable when it resolves. */
+/** Writes a file that only its owner can read. It is durable when the promise resolves. */
 export async function writeSecret(path: string, content: Buffer | string): Promise<void> {
   const file = await open(path, 'w', 0o600)
   try {

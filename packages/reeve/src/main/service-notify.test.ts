@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import test from 'node:test'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
-import { notifyServiceManager } from './service-notify.ts'
+import { createReadyNotifier } from './service-notify.ts'
 
 test('the service manager is told once the agent serves, and tasks do not inherit its socket', async (t) => {
   const folder = await temporaryDirectory(t)
@@ -19,7 +19,7 @@ test('the service manager is told once the agent serves, and tasks do not inheri
     PATH: `${folder}:/usr/bin:/bin`,
     NOTIFY_SOCKET: '/run/x',
   }
-  const ready = notifyServiceManager(environment)
+  const ready = createReadyNotifier(environment)
   assert.equal(environment['NOTIFY_SOCKET'], undefined)
   const watcher = watch(folder)
   t.after(() => watcher.close())
@@ -33,6 +33,6 @@ test('the service manager is told once the agent serves, and tasks do not inheri
 
 test('outside a service manager nothing is started', () => {
   const environment: NodeJS.ProcessEnv = { PATH: '/nonexistent' }
-  notifyServiceManager(environment)()
+  createReadyNotifier(environment)()
   assert.deepEqual(environment, { PATH: '/nonexistent' })
 })

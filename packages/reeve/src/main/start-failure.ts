@@ -2,15 +2,15 @@ import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
 /**
- * Why the program did not start, as a sentence with the next step; undefined when nothing is known
- * about it, so it is our mistake and its stack is wanted.
+ * Explains why the program did not start and what to do; undefined for an unknown error, which is
+ * treated as a bug and logged with its stack.
  */
 export function explainStartFailure(thrown: unknown, config: AgentConfig): string | undefined {
-  // Said before any cause is looked at: a lock is held, whatever kind of call found that out.
+  // Checked before the causes, because a held lock may surface in any system call.
   if (thrown instanceof Fault && LOCKED_KINDS.includes(thrown.kind)) return thrown.message
-  const { code, isListen, path } = rootOf(thrown, config.bind)
-  if (isListen && code !== undefined && Object.hasOwn(listenSentences, code))
-    return listenSentences[code]?.(config)
+  const { code, isListen, path } = findSystemError(thrown, config.bind)
+  if (isListen && code !== undefined && Object.hasOwn(LISTEN_ERRORS, code))
+    return LISTEN_ERRORS[code]?.(config)
   const isFull = code === 'ENOSPC' || code === 'EDQUOT'
   const full = `Free space on the disk of ${config.dataDirectory}, then start again.`
   if (thrown instanceof Fault)
@@ -29,25 +29,25 @@ const READ_ONLY =
   'The file system is read-only, as after a disk error: look at the system log, repair and ' +
   'remount it.'
 
-/** The data directory, or the part of it that is the agent's, is in use by another process. */
+/** Fault kinds for a data directory, or the agent's part of it, that is used by another process. */
 const LOCKED_KINDS: readonly string[] = ['agent-locked', 'storage-locked']
 
-interface Root {
+interface SystemError {
   readonly code: string | undefined
   readonly isListen: boolean
   readonly path: string | undefined
 }
 
-/** Wrapping is rarely deeper; a circle of causes must not hold up the end. */
+/** Maximum depth of nested causes; also protects against cycles. */
 const CAUSES_MAX = 8
 
-/** What the system said, below whatever was wrapped around it. */
-function rootOf(thrown: unknown, bind: string): Root {
+/** Returns the system error at the end of the chain of causes. */
+function findSystemError(thrown: unknown, bind: string): SystemError {
   let error: unknown = thrown
   for (let depth = 0; depth < CAUSES_MAX && error instanceof Error; depth++) {
     const { code, syscall, path, cause }: NodeJS.ErrnoException = error
     if (typeof code === 'string' && typeof syscall === 'string') {
-      // Names of others are looked up as well, such as that of the database.
+      // Lookups of other hosts, such as the database, also fail with this error.
       const isOwnName = syscall === 'getaddrinfo' && Reflect.get(error, 'hostname') === bind
       const isListen = ['listen', 'bind'].includes(syscall) || isOwnName
       return { code, isListen, path }
@@ -57,7 +57,7 @@ function rootOf(thrown: unknown, bind: string): Root {
   return { code: undefined, isListen: false, path: undefined }
 }
 
-const listenSentences: Readonly<Record<string, (config: AgentConfig) => string>> = {
+const LISTEN_ERRORS: Readonly<Record<string, (config: AgentConfig) => string>> = {
   EADDRINUSE: ({ bind, ports }) =>
     `Port ${ports.http} of ${bind} is in use, perhaps by another agent. Stop that one, or choose ` +
     'another port with --http-port.',

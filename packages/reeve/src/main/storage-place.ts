@@ -3,55 +3,61 @@ import { dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { LeaseClaim, LeaseHeld } from '../cluster/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { MovableEngine } from '../state/index.ts'
+import type { MigratableEngine } from '../state/index.ts'
 import {
   assertUnused,
   isEmptyEngine,
   openEmbeddedEngine,
   openPostgresDatabase,
-  syncFolder,
+  fsyncDirectory,
   type PostgresDatabase,
 } from '../storage/index.ts'
-import { makeDirectory, prepareDataDirectory } from './data-directory.ts'
+import { createDirectory, prepareDataDirectory } from './data-directory.ts'
 import { systemIds } from './system.ts'
 
-/** The lease of a server, or of a command, that was killed is over by then. */
+/** Long enough for the lease of a killed server or command to expire. */
 const LEASE_WAIT_MS = 5_000
-const LEASE_LOOK_MS = 250
-/** Renewed for as long as the place is open. */
+const LEASE_POLL_MS = 250
+/** Renewed while the storage is open. */
 const LEASE_MS = 4_000
 const LEASE_RENEW_MS = 1_000
 
-/** A storage that nobody else uses while it is open. */
-export interface StoragePlace {
+/** A storage that is opened exclusively. */
+export interface OfflineStorage {
   /** Without a password. */
   readonly name: string
-  readonly engine: MovableEngine
-  /** Closes it and opens it anew: what is read then is what was stored. */
-  reopen(): Promise<MovableEngine>
-  /** What was written is right: servers may use it. Only of a target. */
-  complete(): Promise<void>
+  readonly engine: MigratableEngine
+  /** Closes and reopens the storage, so that later reads return what was stored. */
+  reopen(): Promise<MigratableEngine>
+  /** Marks a target as complete, so that servers may use it. */
+  markComplete(): Promise<void>
   /**
-   * Lets go of it. No server starts on an incomplete target; the next who fills it replaces what is
-   * there. That holds as well when nobody could call this.
+   * Closes the storage. A server never starts on an incomplete target, even after a crash; the next
+   * command that fills it replaces its content.
    */
   close(): Promise<void>
 }
 
 /** `postgres://…`, or the data directory of a server. */
-export async function openPlace(text: string, role: 'from' | 'to'): Promise<StoragePlace> {
-  if (/^postgres(ql)?:\/\//.test(text)) return await openDatabasePlace(text, role)
-  return role === 'from' ? await openSourceDirectory(text) : await openTargetDirectory(text)
+export async function openOfflineStorage(
+  text: string,
+  role: 'from' | 'to',
+): Promise<OfflineStorage> {
+  if (/^postgres(ql)?:\/\//.test(text)) return await openOfflineDatabase(text, role)
+  return role === 'from' ? await openExportDirectory(text) : await openImportDirectory(text)
 }
 
-export async function openDatabasePlace(url: string, role: 'from' | 'to'): Promise<StoragePlace> {
+export async function openOfflineDatabase(
+  url: string,
+  role: 'from' | 'to',
+): Promise<OfflineStorage> {
   const database = await openPostgresDatabase(url)
   let lease: HeldLease | undefined
   try {
-    if (role === 'from') await database.marks.assertFinished()
-    lease = await takeLease(database, role)
-    if (role === 'to') await beginTarget(database, lease)
-    return await databasePlace(database, lease)
+    if (role === 'from') await database.metadata.assertNoUnfinishedImport()
+    lease = await acquireLease(database, role)
+    if (role === 'to') await beginImport(database, lease)
+    return await createOfflineDatabase(database, lease)
   } catch (thrown) {
     await lease?.release()
     await database.close()
@@ -59,10 +65,12 @@ export async function openDatabasePlace(url: string, role: 'from' | 'to'): Promi
   }
 }
 
-/** Marked before the first row is written: whatever ends us, no server takes it for a state. */
-async function beginTarget(database: PostgresDatabase, { term }: HeldLease): Promise<void> {
-  const { marks, name } = database
-  if (!(await marks.isUnfinished())) {
+/**
+ * Marks the target as incomplete before the first write, so that no server uses it after a crash.
+ */
+async function beginImport(database: PostgresDatabase, { term }: HeldLease): Promise<void> {
+  const { metadata, name } = database
+  if (!(await metadata.hasUnfinishedImport())) {
     const engine = await database.openEngine()
     const isEmpty = await isEmptyEngine(engine)
     await engine.close()
@@ -72,10 +80,13 @@ async function beginTarget(database: PostgresDatabase, { term }: HeldLease): Pro
         `The database ${name} is not empty. Nothing was changed. Give an empty one.`,
       )
   }
-  await marks.begin(term)
+  await metadata.beginImport(term)
 }
 
-async function databasePlace(database: PostgresDatabase, lease: HeldLease): Promise<StoragePlace> {
+async function createOfflineDatabase(
+  database: PostgresDatabase,
+  lease: HeldLease,
+): Promise<OfflineStorage> {
   const { term, release } = lease
   let engine = await leadingEngine(database, term)
   return {
@@ -86,7 +97,7 @@ async function databasePlace(database: PostgresDatabase, lease: HeldLease): Prom
       engine = await leadingEngine(database, term)
       return engine
     },
-    complete: () => database.marks.finish(term),
+    markComplete: () => database.metadata.finishImport(term),
     close: async () => {
       await engine.close()
       await release()
@@ -95,9 +106,9 @@ async function databasePlace(database: PostgresDatabase, lease: HeldLease): Prom
   }
 }
 
-async function leadingEngine(database: PostgresDatabase, term: number): Promise<MovableEngine> {
+async function leadingEngine(database: PostgresDatabase, term: number): Promise<MigratableEngine> {
   const engine = await database.openEngine()
-  await engine.lead(term)
+  await engine.beginTerm(term)
   return engine
 }
 
@@ -106,15 +117,15 @@ interface HeldLease {
   readonly release: () => Promise<void>
 }
 
-async function takeLease(database: PostgresDatabase, role: 'from' | 'to'): Promise<HeldLease> {
+async function acquireLease(database: PostgresDatabase, role: 'from' | 'to'): Promise<HeldLease> {
   const claim = { holder: `moving ${systemIds.uuid()}`, address: '', ttlMs: LEASE_MS }
   const isToFill = role === 'to'
-  for (let waitedMs = 0; waitedMs < LEASE_WAIT_MS; waitedMs += LEASE_LOOK_MS) {
-    const held = await database.lease.acquire(claim, { isToFill })
-    if (held !== undefined) return keepLease(database, held, claim)
-    await wait(LEASE_LOOK_MS)
+  for (let waitedMs = 0; waitedMs < LEASE_WAIT_MS; waitedMs += LEASE_POLL_MS) {
+    const held = await database.lease.acquire(claim, { forImport: isToFill })
+    if (held !== undefined) return renewLease(database, held, claim)
+    await wait(LEASE_POLL_MS)
   }
-  const { address } = await database.lease.find()
+  const { address } = await database.lease.read()
   const who = address === '' ? 'a command that moves or restores' : `the server at ${address}`
   throw new Fault(
     'storage-locked',
@@ -122,8 +133,8 @@ async function takeLease(database: PostgresDatabase, role: 'from' | 'to'): Promi
   )
 }
 
-/** Whoever loses it is told by the storage: it writes nothing of an earlier term. */
-function keepLease({ lease }: PostgresDatabase, held: LeaseHeld, claim: LeaseClaim): HeldLease {
+/** Renews the lease. If it is lost, the storage rejects writes of an earlier term. */
+function renewLease({ lease }: PostgresDatabase, held: LeaseHeld, claim: LeaseClaim): HeldLease {
   const renewing = setInterval(() => {
     lease.renew(held, claim).catch(() => undefined)
   }, LEASE_RENEW_MS)
@@ -132,19 +143,19 @@ function keepLease({ lease }: PostgresDatabase, held: LeaseHeld, claim: LeaseCla
     term: held.term,
     release: async () => {
       clearInterval(renewing)
-      // Where the database is away it runs out by itself.
+      // If the database is unreachable, the lease expires.
       await lease.release(held).catch(() => undefined)
     },
   }
 }
 
-/** Where a data directory has the storage of its server. */
-export function storageIn(data: string): string {
+/** Returns the path of the storage in a data directory. */
+export function storageDirectory(data: string): string {
   return join(resolve(data), 'server', 'storage')
 }
 
-async function openSourceDirectory(data: string): Promise<StoragePlace> {
-  const directory = storageIn(data)
+async function openExportDirectory(data: string): Promise<OfflineStorage> {
+  const directory = storageDirectory(data)
   const found = await stat(directory).catch(() => undefined)
   if (found?.isDirectory() !== true)
     throw new Fault(
@@ -160,16 +171,17 @@ async function openSourceDirectory(data: string): Promise<StoragePlace> {
       engine = await openEmbeddedEngine(directory)
       return engine
     },
-    complete: async () => undefined,
+    markComplete: async () => undefined,
     close: () => engine.close(),
   }
 }
 
 /**
- * Filled beside its place and put there when it is right: nothing incomplete is ever found there.
+ * Opens a temporary directory that is renamed to its final name when complete, so that an
+ * incomplete storage is never found there.
  */
-export async function openTargetDirectory(data: string): Promise<StoragePlace> {
-  const directory = storageIn(data)
+export async function openImportDirectory(data: string): Promise<OfflineStorage> {
+  const directory = storageDirectory(data)
   const names = await readdir(directory).catch(() => [])
   if (names.length > 0)
     throw new Fault(
@@ -177,50 +189,50 @@ export async function openTargetDirectory(data: string): Promise<StoragePlace> {
       `${directory} is not empty. Nothing was changed. Move it aside, or choose another directory.`,
     )
   await prepareDataDirectory(resolve(data))
-  await makeDirectory(dirname(directory))
-  const moving = movingBeside(directory)
-  await assertUnused(moving)
-  await rm(moving, { recursive: true, force: true })
-  let engine = await openEmbeddedEngine(moving)
+  await createDirectory(dirname(directory))
+  const staging = stagingDirectory(directory)
+  await assertUnused(staging)
+  await rm(staging, { recursive: true, force: true })
+  let engine = await openEmbeddedEngine(staging)
   return {
     name: directory,
     engine,
     reopen: async () => {
       await engine.close()
-      engine = await openEmbeddedEngine(moving)
+      engine = await openEmbeddedEngine(staging)
       return engine
     },
-    complete: async () => {
+    markComplete: async () => {
       await engine.close()
       await rm(directory, { recursive: true, force: true })
-      await rename(moving, directory)
-      await syncFolder(dirname(directory))
+      await rename(staging, directory)
+      await fsyncDirectory(dirname(directory))
     },
     close: () => engine.close(),
   }
 }
 
-function movingBeside(directory: string): string {
+function stagingDirectory(directory: string): string {
   return `${directory}.moving`
 }
 
 /**
- * Refuses to begin an empty state where somebody began to bring one that never got to its place.
- * Rejects with a Fault.
+ * Rejects with a Fault if a move or restore into the directory was interrupted; a server must not
+ * start empty there.
  */
-export async function assertNothingMoving(data: string): Promise<void> {
-  const directory = storageIn(data)
-  const moving = movingBeside(directory)
-  if ((await isThere(directory)) || !(await isThere(moving))) return
+export async function assertNoPartialImport(data: string): Promise<void> {
+  const directory = storageDirectory(data)
+  const staging = stagingDirectory(directory)
+  if ((await exists(directory)) || !(await exists(staging))) return
   throw new Fault(
     'storage-corrupt',
-    `${moving} holds half a state: "reeve operator snapshot restore" or "reeve operator ` +
+    `${staging} holds half a state: "reeve operator snapshot restore" or "reeve operator ` +
       'migrate-storage" is still filling it, or was broken off. Wait for it, or run it again. ' +
       'To begin with an empty state, remove that directory.',
   )
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined)
   return found !== undefined
 }

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 
-/** setTimeout counts in 32 bits; a longer wait is taken in steps. */
+/** The maximum of setTimeout, which uses 32 bits; longer delays are split. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
-/** The machine's clock. Its timers keep no process alive; `reeve agent` does that itself. */
+/**
+ * The system clock. Its timers are unreferenced; `reeve agent` keeps the process running itself.
+ */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),

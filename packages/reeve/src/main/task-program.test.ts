@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { helperProgram } from './task-program.ts'
+import { taskHelperPath } from './task-program.ts'
 
 interface Bench {
   readonly dir: string
@@ -31,7 +31,7 @@ async function aBench(t: TestContext): Promise<Bench> {
 test('the task helper runs from the data directory, whatever becomes of the built one', async (t) => {
   const { data, link, dir, build } = await aBench(t)
   await build('reeve-task-1', 'one')
-  assert.equal(helperProgram(data, link), join(data, 'bin/reeve-task-1'))
+  assert.equal(taskHelperPath(data, link), join(data, 'bin/reeve-task-1'))
   await rm(join(dir, 'reeve-task-1'))
   assert.equal(await readFile(join(data, 'bin/reeve-task-1'), 'utf8'), 'one')
 })
@@ -39,11 +39,11 @@ test('the task helper runs from the data directory, whatever becomes of the buil
 test('a newer task helper takes the place of the older, and a damaged copy is mended', async (t) => {
   const { data, link, build } = await aBench(t)
   await build('reeve-task-1', 'one')
-  helperProgram(data, link)
+  taskHelperPath(data, link)
   await build('reeve-task-2', 'two')
-  helperProgram(data, link)
+  taskHelperPath(data, link)
   await writeFile(join(data, 'bin/reeve-task-2'), 'half')
-  assert.equal(helperProgram(data, link), join(data, 'bin/reeve-task-2'))
+  assert.equal(taskHelperPath(data, link), join(data, 'bin/reeve-task-2'))
   assert.deepEqual(await readdir(join(data, 'bin')), ['reeve-task-2'])
   assert.equal(await readFile(join(data, 'bin/reeve-task-2'), 'utf8'), 'two')
 })
@@ -53,10 +53,10 @@ test('where the data directory takes no copy, the built task helper is used', as
   await build('reeve-task-1', 'one')
   await mkdir(data)
   await writeFile(join(data, 'bin'), 'in the way')
-  assert.equal(helperProgram(data, link), join(dir, 'reeve-task-1'))
+  assert.equal(taskHelperPath(data, link), join(dir, 'reeve-task-1'))
 })
 
 test('a machine on which none was built has no task helper', async (t) => {
   const { data, link } = await aBench(t)
-  assert.equal(helperProgram(data, link), undefined)
+  assert.equal(taskHelperPath(data, link), undefined)
 })

@@ -13,21 +13,20 @@ import { basename, join } from 'node:path'
 import { installation } from './installation.ts'
 
 /**
- * The task helper of this node, or undefined where none was built. It runs from the data directory,
- * so that an installation which is replaced under a running agent takes neither the launcher nor
- * sessions from it.
+ * Installs the task helper of this node in the data directory; undefined if none was built. A
+ * running agent keeps its launcher and sessions when the installation is replaced.
  */
-export function helperProgram(
+export function taskHelperPath(
   dataDir: string,
   link: string = installation.helper,
 ): string | undefined {
   if (!existsSync(link)) return undefined
-  // The real path holds the hash of its sources: a newer build is another file.
+  // The real path contains the hash of the sources, so a newer build has another name.
   const built = realpathSync(link)
   try {
     return copied(built, join(dataDir, 'bin'))
   } catch {
-    // No room, or a place from which no program may run: the built one still does.
+    // The disk is full or mounted noexec: use the original file.
     return built
   }
 }
@@ -36,7 +35,8 @@ function copied(built: string, dir: string): string {
   const name = basename(built)
   const path = join(dir, name)
   mkdirSync(dir, { recursive: true, mode: 0o755 })
-  // By rename: a file that runs cannot be written, and keeps running when it has no name any more.
+  // Renamed into place: a running executable cannot be overwritten, but it keeps running without a
+  // name.
   copyFileSync(built, `${path}.new`)
   renameSync(`${path}.new`, path)
   for (const other of readdirSync(dir)) if (other !== name) rmSync(join(dir, other))

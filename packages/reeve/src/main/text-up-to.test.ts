@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { textUpTo } from './text-up-to.ts'
+import { readTextUpTo } from './text-up-to.ts'
 
 const bytes = Buffer.from('grün und blau')
 
@@ -9,7 +9,7 @@ test('textUpTo: joins characters that are split between chunks', async () => {
     yield bytes.subarray(0, 3)
     yield bytes.subarray(3)
   }
-  assert.equal(await textUpTo(chunks(), 100), 'grün und blau')
+  assert.equal(await readTextUpTo(chunks(), 100), 'grün und blau')
 })
 
 test('textUpTo: stops reading at the limit', async () => {
@@ -17,7 +17,7 @@ test('textUpTo: stops reading at the limit', async () => {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (; read < 100; read += 1) yield bytes
   }
-  assert.equal(await textUpTo(chunks(), 15), 'grün und blaugr')
+  assert.equal(await readTextUpTo(chunks(), 15), 'grün und blaugr')
   assert.equal(read, 1)
 })
 
@@ -26,5 +26,5 @@ test('textUpTo: an interrupted stream is kept as far as it was received', async 
     yield bytes
     throw new Error('connection reset')
   }
-  assert.equal(await textUpTo(chunks(), 100), 'grün und blau')
+  assert.equal(await readTextUpTo(chunks(), 100), 'grün und blau')
 })

@@ -2,7 +2,7 @@
  * Returns the first `charsMax` characters of UTF-8 and stops reading there. Of an interrupted
  * stream it returns the part that was received.
  */
-export async function textUpTo(
+export async function readTextUpTo(
   chunks: AsyncIterable<Uint8Array>,
   charsMax: number,
 ): Promise<string> {

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TroubleTeller } from './trouble-teller.ts'
+import { OutageLog } from './trouble-teller.ts'
 
 test('a trouble is told of when it begins, each minute while it lasts, and when it is over', () => {
   let nowMs = 0
   const told: string[] = []
-  const teller = new TroubleTeller({
+  const teller = new OutageLog({
     monotonicMs: () => nowMs,
-    tell: (why) => void told.push(`${nowMs} ${why}`),
-    over: (lastedMs) => void told.push(`${nowMs} over after ${lastedMs}`),
+    onFailure: (why) => void told.push(`${nowMs} ${why}`),
+    onRecovery: (lastedMs) => void told.push(`${nowMs} over after ${lastedMs}`),
   })
-  teller.worked()
+  teller.succeeded()
   for (nowMs = 0; nowMs < 130_000; nowMs += 100) teller.failed(nowMs === 0 ? 'away' : 'still away')
-  teller.worked()
-  teller.worked()
+  teller.succeeded()
+  teller.succeeded()
   teller.failed('away again')
   assert.deepEqual(told, [
     '0 away',

@@ -1,28 +1,28 @@
-/** A trouble that lasts is told of again after this time. */
-const AGAIN_MS = 60_000
+/** A continuing failure is logged again after this time. */
+const REPEAT_INTERVAL_MS = 60_000
 
-interface TellerOptions {
-  /** A clock that never jumps. */
+interface OutageLogOptions {
+  /** A monotonic clock. */
   readonly monotonicMs: () => number
-  readonly tell: (why: string) => void
-  /** Called when it is over, if it was told of. */
-  readonly over: (lastedMs: number) => void
+  readonly onFailure: (why: string) => void
+  /** Called on recovery, if the failure was reported. */
+  readonly onRecovery: (lastedMs: number) => void
 }
 
 /**
- * What is tried many times a second fails as often: that is told of when it begins, from time to
- * time while it lasts, and when it is over.
+ * Limits the reports of an operation that fails many times a second: the first failure, then at
+ * intervals, and the recovery.
  */
-export class TroubleTeller {
-  readonly #options: TellerOptions
+export class OutageLog {
+  readonly #options: OutageLogOptions
   #sinceMs: number | undefined
-  #toldMs = 0
+  #reportedMs = 0
 
-  constructor(options: TellerOptions) {
+  constructor(options: OutageLogOptions) {
     this.#options = options
   }
 
-  /** How long it has lasted; undefined when there is none. */
+  /** Duration of the current failure; undefined without one. */
   get current(): { readonly lastedMs: number } | undefined {
     if (this.#sinceMs === undefined) return undefined
     return { lastedMs: this.#options.monotonicMs() - this.#sinceMs }
@@ -30,16 +30,16 @@ export class TroubleTeller {
 
   failed(why: string): void {
     const nowMs = this.#options.monotonicMs()
-    if (this.#sinceMs !== undefined && nowMs - this.#toldMs < AGAIN_MS) return
+    if (this.#sinceMs !== undefined && nowMs - this.#reportedMs < REPEAT_INTERVAL_MS) return
     this.#sinceMs ??= nowMs
-    this.#toldMs = nowMs
-    this.#options.tell(why)
+    this.#reportedMs = nowMs
+    this.#options.onFailure(why)
   }
 
-  worked(): void {
+  succeeded(): void {
     if (this.#sinceMs === undefined) return
     const lastedMs = Math.round(this.#options.monotonicMs() - this.#sinceMs)
     this.#sinceMs = undefined
-    this.#options.over(lastedMs)
+    this.#options.onRecovery(lastedMs)
   }
 }

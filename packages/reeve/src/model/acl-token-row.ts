@@ -1,17 +1,19 @@
 import type { AclToken, AclTokenStub, OneTimeToken } from '@reeve/contract'
 
-/** A token as it is stored: its secret is found by hash and shown again by opening the seal. */
+/**
+ * A stored token. It is looked up by the hash of its secret; the sealed secret can be shown again.
+ */
 export interface AclTokenRow extends Omit<AclToken, 'SecretID'> {
   readonly SecretHash: string
   readonly SealedSecret: string
 }
 
-/** A one-time token as it is stored: its secret is shown once, so the hash is enough. */
+/** A stored one-time token. Its secret is shown once, so only the hash is stored. */
 export interface OneTimeTokenRow extends Omit<OneTimeToken, 'OneTimeSecretID'> {
   readonly SecretHash: string
 }
 
-/** The token as the API shows it; `secretId` is empty where it must not be seen. */
+/** Returns the token for the API; `secretId` is empty where it must not be shown. */
 export function aclTokenView(row: AclTokenRow, secretId: string): AclToken {
   const { SecretHash: _hash, SealedSecret: _sealed, ...token } = row
   return { ...token, SecretID: secretId }

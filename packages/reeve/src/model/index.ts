@@ -22,11 +22,16 @@ export {
   portKey,
   removeFromUsage,
 } from './allocation/node-usage.ts'
-export type { Charge, NodeUsage, TaskDemand } from './allocation/node-usage.ts'
+export type { ResourceCharge, NodeUsage, TaskDemand } from './allocation/node-usage.ts'
 export type { UsageColumns } from './allocation/usage-columns.ts'
-export { bestScores, bestText, metricsView, SCORERS } from './allocation/stored-metrics.ts'
+export {
+  decodeTopScores,
+  encodeTopScores,
+  expandMetrics,
+  SCORERS,
+} from './allocation/stored-metrics.ts'
 export type { StoredMetrics, StoredScore } from './allocation/stored-metrics.ts'
-export { storeTaskStates, taskStatesView } from './allocation/stored-task-states.ts'
+export { compactTaskStates, expandTaskStates } from './allocation/stored-task-states.ts'
 export type { StoredTaskStates } from './allocation/stored-task-states.ts'
 export { isClientTerminal, isServerTerminal, isTerminal } from './allocation/terminal.ts'
 export {
@@ -38,27 +43,27 @@ export { PARSE_DEFAULTS } from './canonical/canonicalize-job.ts'
 export type { JobDefaults } from './canonical/canonicalize-job.ts'
 export { DEFAULT_HOST_NETWORK } from './canonical/canonicalize-network.ts'
 export { operandTest } from './constraint/operand.ts'
-export { parseVersionConstraint, readVersion } from './constraint/version.ts'
+export { parseVersionConstraint, parseConstraintVersion } from './constraint/version.ts'
 export type { OperandTest } from './constraint/operand.ts'
 export { isUniqueTarget, targetReader } from './constraint/target.ts'
 export type { NodeProperties, TargetReader } from './constraint/target.ts'
-export { deviceNameTest, deviceTest } from './device/device-rule.ts'
-export type { DeviceTest } from './device/device-rule.ts'
+export { deviceNameMatcher, deviceConstraintMatcher } from './device/device-rule.ts'
+export type { DeviceMatcher } from './device/device-rule.ts'
 export { isEqual } from './deep-equal.ts'
 export { annotateDiff } from './diff/annotate-diff.ts'
 export type { DiffAnnotations } from './diff/annotate-diff.ts'
 export { diffJobs, diffJobsSteps } from './diff/diff-jobs.ts'
 export type { DiffOptions } from './diff/diff-jobs.ts'
-export { countAllocations, movesCounters } from './deployment/counters.ts'
+export { applyToCounters, affectsCounters } from './deployment/counters.ts'
 export type { AllocationChange } from './deployment/counters.ts'
 export { failureReason } from './deployment/failure-reason.ts'
 export {
   awaitsPromotion,
-  DEPLOYMENT_TEXTS,
+  DEPLOYMENT_DESCRIPTIONS,
   endDeployment,
   isActiveDeployment,
-  promotesItself,
-  runningText,
+  isAutoPromote,
+  runningDescription,
 } from './deployment/deployment-status.ts'
 export type { DeploymentEnd } from './deployment/deployment-status.ts'
 export {
@@ -67,39 +72,39 @@ export {
   newGroupState,
   withGroupStates,
 } from './deployment/new-deployment.ts'
-export type { DeploymentOptions } from './deployment/new-deployment.ts'
-export { isRolledOut, progressDue } from './deployment/deadline.ts'
-export type { ProgressDue } from './deployment/deadline.ts'
+export type { NewDeploymentOptions } from './deployment/new-deployment.ts'
+export { isDeploymentHealthy, progressDeadlines } from './deployment/deadline.ts'
+export type { ProgressDeadline } from './deployment/deadline.ts'
 export { pauseDeployment, resumeDeployment } from './deployment/pause.ts'
 export {
-  completeInRegion,
-  holdInRegion,
+  blockOnOtherRegions,
+  requireUnblock,
   isRegionalRollback,
-  needsUnblocking,
+  isAwaitingUnblock,
   newRegionDeployment,
   unblockDeployment,
 } from './deployment/region-deployment.ts'
 export {
-  groupsOnTrial,
+  groupsAwaitingPromotion,
   healthyCanaries,
   promoteGroups,
-  promotesNow,
+  shouldAutoPromote,
   promotionProblems,
 } from './deployment/promotion.ts'
 export type { FindAllocation } from './deployment/promotion.ts'
-export { decideRollback, isRolledOutBy } from './deployment/rollback.ts'
-export type { Rollback } from './deployment/rollback.ts'
-export { reportedHealth } from './deployment/reported-health.ts'
-export type { HealthReport } from './deployment/reported-health.ts'
-export { isParameterized, isParent, jobSpecChanged, jobUpdateRefusal } from './job/job-change.ts'
+export { decideRollback, isCurrentDeployment } from './deployment/rollback.ts'
+export type { RollbackDecision } from './deployment/rollback.ts'
+export { mergeReportedHealth } from './deployment/reported-health.ts'
+export type { AllocationHealthReport } from './deployment/reported-health.ts'
+export { isParameterized, isParent, jobSpecChanged, jobUpdateProblem } from './job/job-change.ts'
 export { isLargeJob, jobSizeProblem } from './job/job-size.ts'
 export { isBatchType, isSystemType } from './job/job-type.ts'
 export { jobStatus } from './job/job-status.ts'
-export type { JobFacts } from './job/job-status.ts'
-export { isCoordinated, jobInRegion, multiregionProblem } from './job/region-job.ts'
+export type { JobStatusInputs } from './job/job-status.ts'
+export { hasMultiregionStrategy, jobInRegion, multiregionProblem } from './job/region-job.ts'
 export {
-  holdText,
-  isHeldBack,
+  placementHoldReason,
+  hasPlacementHold,
   placementPhase,
   withoutQuarantine,
   type PlacementPhase,
@@ -109,8 +114,8 @@ export type { JobSubmissionRow } from './job/job-submission-row.ts'
 export {
   newSummary,
   recountSummary,
-  summarize,
-  withChild,
+  applyStatusChanges,
+  countChild,
   withGroupsOf,
   withQueued,
 } from './job/job-summary.ts'
@@ -119,12 +124,12 @@ export {
   dispatchedChild,
   dispatchedChildId,
   dispatchRefusal,
-  type DispatchParts,
+  type DispatchInput,
 } from './launch/dispatch.ts'
 export {
-  doneMsOf,
-  isLaunchedByTime,
-  launchRecord,
+  lastLaunchMs,
+  isActivePeriodic,
+  launchRecordAfterUpdate,
   launchRecordAt,
   type PeriodicLaunchRow,
 } from './launch/periodic-launch-row.ts'
@@ -137,7 +142,7 @@ export {
 } from './launch/periodic.ts'
 export { scheduleWindow, type ScheduleWindow } from './launch/task-schedule.ts'
 export {
-  changedHostVolume,
+  updateHostVolume,
   hostVolumeProblem,
   hostVolumeState,
   isHostPath,
@@ -160,7 +165,12 @@ export type * from './governance/notification-rows.ts'
 export type * from './governance/run-rows.ts'
 export type * from './governance/state-rows.ts'
 export type * from './governance/variable-rows.ts'
-export { invalid, REFUSAL_REASONS, refusalText, UNSEEN } from './governance/refusal.ts'
+export {
+  invalidAttribute,
+  REFUSAL_REASONS,
+  refusalMessage,
+  NOT_FOUND,
+} from './governance/refusal.ts'
 export type {
   AttributeProblem,
   GovernanceRefusal,
@@ -174,8 +184,8 @@ export { nodeView } from './node-row.ts'
 export type { JoinLimits, NodeRow } from './node-row.ts'
 export { nodeJoinTokenStub, nodeRevocationView } from './node/admission-rows.ts'
 export type { NodeJoinTokenRow, NodeRevocationRow } from './node/admission-rows.ts'
-export { isStatusNews, nextNodeStatus } from './node/next-node-status.ts'
-export type { NodeContact, NodeStatusFacts } from './node/next-node-status.ts'
+export { triggersEvaluations, nextNodeStatus } from './node/next-node-status.ts'
+export type { NodeSignal, NodeStatusInputs } from './node/next-node-status.ts'
 export { withNodeEvent } from './node/node-event.ts'
 export type { NewNodeEvent } from './node/node-event.ts'
 export { nodeStub } from './node/node-stub.ts'
@@ -189,14 +199,14 @@ export {
   isSchedulerAlgorithm,
 } from './scheduler-configuration.ts'
 export {
-  scaleProblem,
+  scaleTargetProblem,
   scaleRequestProblem,
   withCount,
-  type ScaleWish,
+  type ScaleAction,
 } from './scaling/scale-problem.ts'
 export { scaleStatus } from './scaling/scale-status.ts'
 export { withScalingEvent, type ScalingEventsRow } from './scaling/scaling-events-row.ts'
-export { settlePolicies } from './scaling/settle-policies.ts'
+export { assignPolicyIds } from './scaling/settle-policies.ts'
 export type {
   AclBootstrapRow,
   ClusterLevelRow,
@@ -205,13 +215,13 @@ export type {
 } from './setting-row.ts'
 export { checkUuid, looseUuidPrefix, parseUuidPrefix } from './uuid-prefix.ts'
 export type { UuidPrefix } from './uuid-prefix.ts'
-export { isOwnVariable, variablePathProblem } from './variable/variable-path.ts'
+export { belongsToWorkload, variablePathProblem } from './variable/variable-path.ts'
 export type { Workload } from './variable/variable-path.ts'
-export { lockState, lockTimes, lockTtlMs, restsUntilMs } from './variable/variable-lock.ts'
+export { lockState, parseLockTimes, lockTtlMs, lockDelayUntilMs } from './variable/variable-lock.ts'
 export type { LockState } from './variable/variable-lock.ts'
 export { variableMetadata } from './variable/variable-row.ts'
 export type { VariableLockRow, VariableRow } from './variable/variable-row.ts'
 export { jobIdProblems } from './validation/job-id.ts'
 export { jobWarnings } from './validation/job-warnings.ts'
-export { SYSTEM_SCALING, validateJob, validateJobSteps } from './validation/validate-job.ts'
-export type { JobProblem, JobProblems, JobRules } from './validation/validate-job.ts'
+export { SYSTEM_SCALING_PROBLEM, validateJob, validateJobSteps } from './validation/validate-job.ts'
+export type { JobProblem, JobProblems, ValidateJobOptions } from './validation/validate-job.ts'

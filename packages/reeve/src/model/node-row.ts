@@ -12,7 +12,7 @@ export interface NodeRow extends Omit<Node, 'SecretID'> {
   readonly JoinedAs?: JoinLimits
 }
 
-/** Empty fields are no requirement. */
+/** Requirements of a join token; empty fields require nothing. */
 export interface JoinLimits {
   readonly NodeName: string
   readonly NodePool: string

@@ -29,17 +29,19 @@ export function isSchedulerAlgorithm(text: string): text is SchedulerAlgorithm {
 export function canonicalSchedulerConfiguration(
   request: SchedulerConfigurationRequest,
 ): SchedulerConfiguration {
-  const standard = DEFAULT_SCHEDULER_CONFIGURATION
-  const { PreemptionConfig: given } = request
-  const preemption = standard.PreemptionConfig
+  const defaults = DEFAULT_SCHEDULER_CONFIGURATION
+  const { PreemptionConfig: requested } = request
+  const preemption = defaults.PreemptionConfig
   return {
-    SchedulerAlgorithm: request.SchedulerAlgorithm || standard.SchedulerAlgorithm,
+    SchedulerAlgorithm: request.SchedulerAlgorithm || defaults.SchedulerAlgorithm,
     PreemptionConfig: {
-      SystemSchedulerEnabled: given?.SystemSchedulerEnabled ?? preemption.SystemSchedulerEnabled,
+      SystemSchedulerEnabled:
+        requested?.SystemSchedulerEnabled ?? preemption.SystemSchedulerEnabled,
       SysBatchSchedulerEnabled:
-        given?.SysBatchSchedulerEnabled ?? preemption.SysBatchSchedulerEnabled,
-      BatchSchedulerEnabled: given?.BatchSchedulerEnabled ?? preemption.BatchSchedulerEnabled,
-      ServiceSchedulerEnabled: given?.ServiceSchedulerEnabled ?? preemption.ServiceSchedulerEnabled,
+        requested?.SysBatchSchedulerEnabled ?? preemption.SysBatchSchedulerEnabled,
+      BatchSchedulerEnabled: requested?.BatchSchedulerEnabled ?? preemption.BatchSchedulerEnabled,
+      ServiceSchedulerEnabled:
+        requested?.ServiceSchedulerEnabled ?? preemption.ServiceSchedulerEnabled,
     },
     MemoryOversubscriptionEnabled: request.MemoryOversubscriptionEnabled ?? false,
     RejectJobRegistration: request.RejectJobRegistration ?? false,

@@ -1,9 +1,9 @@
 import type { SchedulerConfiguration } from '@reeve/contract'
 
-/** Facts about the installation as a whole, one row each. */
+/** Settings of the whole installation, one row each. */
 export interface AclBootstrapRow {
   readonly Name: 'acl-bootstrap'
-  /** Index of the last bootstrap: what the operator must write into the reset file. */
+  /** Index of the last bootstrap, which the operator must write into the reset file. */
   readonly ResetIndex: number
   readonly CreateIndex: number
   readonly ModifyIndex: number

@@ -1,12 +1,12 @@
-import type { ToolProblem } from './problem.ts'
+import type { ToolDiagnostic } from './problem.ts'
 
 /** Result of one policy. */
-export interface Answer {
+export interface EvaluationReport {
   readonly policy: string
   readonly outcome: 'pass' | 'fail' | 'undefined' | 'error' | 'refused'
   /** Human-readable findings, line by line. */
   readonly lines: readonly string[]
-  readonly problems: readonly ToolProblem[]
+  readonly problems: readonly ToolDiagnostic[]
   readonly printed: string
   /** Machine-readable result. */
   readonly trace: object

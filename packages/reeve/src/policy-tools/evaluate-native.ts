@@ -4,31 +4,34 @@ import {
   type Evaluation,
   type JsonValue,
   type SourceFile,
-  type RuleReport,
+  type RuleResult,
   type StandardImportOptions,
 } from '@reeve/native-policy'
 import {
-  concernOf,
-  NativeData,
+  inputKindOf,
+  NativeInput,
   skipReason,
-  type PlainObject,
-  type Subject,
+  type JsonObject,
+  type PolicyInput,
 } from '../policy/index.ts'
-import type { Answer } from './answer.ts'
+import type { EvaluationReport } from './answer.ts'
 import { SHOWN_MAX } from './limits.ts'
-import { toPlain } from './plain-value.ts'
+import { toJsonValue } from './plain-value.ts'
 import { fromNative } from './problem.ts'
-import { compileIn, evaluationOptions, type Surroundings } from './surroundings.ts'
+import { compileInEnvironment, evaluationOptions, type PolicyEnvironment } from './surroundings.ts'
 
-export interface NativeAsking {
-  readonly surroundings: Surroundings
+export interface NativeEvaluationRequest {
+  readonly environment: PolicyEnvironment
   readonly input: JsonValue
   readonly settings: StandardImportOptions
 }
 
-export function evaluateNative(policy: SourceFile, asking: NativeAsking): Answer {
-  const { surroundings, input } = asking
-  const compiled = compileIn(policy, surroundings)
+export function evaluateNative(
+  policy: SourceFile,
+  request: NativeEvaluationRequest,
+): EvaluationReport {
+  const { environment, input } = request
+  const compiled = compileInEnvironment(policy, environment)
   if (!compiled.ok)
     return {
       policy: policy.file,
@@ -38,7 +41,7 @@ export function evaluateNative(policy: SourceFile, asking: NativeAsking): Answer
       printed: '',
       trace: {},
     }
-  const skipped = skippedFor(compiled.value, input)
+  const skipped = skipReasonFor(compiled.value, input)
   if (skipped !== undefined)
     return {
       policy: policy.file,
@@ -48,60 +51,63 @@ export function evaluateNative(policy: SourceFile, asking: NativeAsking): Answer
       printed: '',
       trace: { description: compiled.value.description, result: true, skipped },
     }
-  const options = optionsOf(policy, asking)
+  const options = toEvaluateOptions(policy, request)
   const evaluation = compiled.value.evaluate({ ...options, explain: true })
-  return answerOf(policy.file, compiled.value.description, evaluation)
+  return toReport(policy.file, compiled.value.description, evaluation)
 }
 
 /**
  * Returns why a policy is skipped. As on the server, a policy for plans does not apply to a job,
  * nor the reverse.
  */
-function skippedFor(compiled: CompiledPolicy, input: JsonValue): string | undefined {
-  const subject = subjectOf(input)
-  return subject === undefined ? undefined : skipReason(concernOf(compiled), subject)
+function skipReasonFor(compiled: CompiledPolicy, input: JsonValue): string | undefined {
+  const policyInput = toPolicyInput(input)
+  return policyInput === undefined ? undefined : skipReason(inputKindOf(compiled), policyInput)
 }
 
 /** Returns the subject if the document is in the input form of `opa` policies. */
-function subjectOf(input: JsonValue): Subject | undefined {
-  if (!isObject(input)) return undefined
+function toPolicyInput(input: JsonValue): PolicyInput | undefined {
+  if (!isJsonObject(input)) return undefined
   const { plan, run, job, existing_job: existing, namespace, token } = input
-  if (isObject(plan)) return { kind: 'plan', plan, run: isObject(run) ? run : {} }
-  if (!isObject(job)) return undefined
+  if (isJsonObject(plan)) return { kind: 'plan', plan, run: isJsonObject(run) ? run : {} }
+  if (!isJsonObject(job)) return undefined
   return {
     kind: 'job',
     job,
-    existingJob: isObject(existing) ? existing : undefined,
+    existingJob: isJsonObject(existing) ? existing : undefined,
     namespace: typeof namespace === 'string' ? namespace : 'default',
-    token: isObject(token) ? token : undefined,
+    token: isJsonObject(token) ? token : undefined,
     variables: new Map(),
   }
 }
 
-function optionsOf(policy: SourceFile, { surroundings, input, settings }: NativeAsking) {
-  const subject = subjectOf(input)
-  if (subject === undefined) return evaluationOptions(surroundings, settings)
-  const data = new NativeData(subject, settings)
-  const options = evaluationOptions(surroundings, settings, (path) => data.importValue(path))
-  const globals = new Map([...data.globals(policy.text), ...(options.globals ?? [])])
+function toEvaluateOptions(
+  policy: SourceFile,
+  { environment, input, settings }: NativeEvaluationRequest,
+) {
+  const policyInput = toPolicyInput(input)
+  if (policyInput === undefined) return evaluationOptions(environment, settings)
+  const nativeInput = new NativeInput(policyInput, settings)
+  const options = evaluationOptions(environment, settings, (path) => nativeInput.importValue(path))
+  const globals = new Map([...nativeInput.globals(policy.text), ...(options.globals ?? [])])
   return { ...options, globals }
 }
 
-function isObject(value: JsonValue): value is PlainObject {
+function isJsonObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function answerOf(policy: string, description: string, evaluation: Evaluation): Answer {
+function toReport(policy: string, description: string, evaluation: Evaluation): EvaluationReport {
   const { result, value, undefinedAt, error, rules, printed, steps } = evaluation
-  const shown = value === undefined ? [] : [`main is ${formatValue(value, SHOWN_MAX)}`]
-  const place =
+  const mainLine = value === undefined ? [] : [`main is ${formatValue(value, SHOWN_MAX)}`]
+  const undefinedLine =
     undefinedAt === undefined
       ? []
       : [`undefined came up at ${undefinedAt.line}:${undefinedAt.column}`]
   return {
     policy,
     outcome: result,
-    lines: [...shown, ...place, ...rules.flatMap(ruleLines)],
+    lines: [...mainLine, ...undefinedLine, ...rules.flatMap(formatRule)],
     problems: error === undefined ? [] : [fromNative(error)],
     printed,
     trace: {
@@ -109,14 +115,14 @@ function answerOf(policy: string, description: string, evaluation: Evaluation): 
       error: error?.message ?? null,
       print: printed,
       result: result === 'pass',
-      value: value === undefined ? null : toPlain(value),
+      value: value === undefined ? null : toJsonValue(value),
       steps,
       rules: Object.fromEntries(rules.map((rule) => [rule.name, ruleTrace(rule)])),
     },
   }
 }
 
-function ruleLines({ name, position, value, failures }: RuleReport): readonly string[] {
+function formatRule({ name, position, value, failures }: RuleResult): readonly string[] {
   const head = `rule ${name} at ${position.line}:${position.column} is ${formatValue(value, SHOWN_MAX)}`
   return [
     head,
@@ -129,12 +135,12 @@ function ruleLines({ name, position, value, failures }: RuleReport): readonly st
   ]
 }
 
-function ruleTrace({ name, description, position, value }: RuleReport): object {
+function ruleTrace({ name, description, position, value }: RuleResult): object {
   const { file: filename, offset, line, column } = position
   return {
     desc: description,
     ident: name,
     position: { filename, offset, line, column },
-    value: toPlain(value),
+    value: toJsonValue(value),
   }
 }

@@ -1,14 +1,14 @@
-/** A policy that passes its tests has enough steps on the server, too. */
+/** The step limit of the server, so that a policy that passes its tests has enough steps there. */
 export { POLICY_STEPS_MAX as STEPS_MAX } from '../policy/index.ts'
 
-/** Bytes of one policy, module, mock or document that a command reads. */
+/** Maximum size of a policy, module, mock or document. */
 export const FILE_BYTES_MAX = 64 * 1024 * 1024
 
-/** Files that one command reads from directories. */
+/** Maximum number of files that one command reads from directories. */
 export const FILES_MAX = 10_000
 
-/** Directories inside one another that a command looks into for `*.rego`. */
+/** Maximum depth of the search for `*.rego` files. */
 export const FOLDER_DEPTH_MAX = 16
 
-/** Characters of a value that is printed for people. */
+/** Maximum length of a printed value. */
 export const SHOWN_MAX = 2_000

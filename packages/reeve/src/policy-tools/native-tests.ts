@@ -9,60 +9,60 @@ import {
   type StandardImportOptions,
   type Value,
 } from '@reeve/native-policy'
-import { importSpellings } from '../policy/index.ts'
+import { importAliases } from '../policy/index.ts'
 import type { Coverage } from './coverage.ts'
-import { namesIn } from './files.ts'
+import { listDirectory } from './files.ts'
 import { SHOWN_MAX } from './limits.ts'
-import { fromNative, type ToolProblem } from './problem.ts'
+import { fromNative, type ToolDiagnostic } from './problem.ts'
 import {
-  compileIn,
+  compileInEnvironment,
   evaluationOptions,
   loadManifest,
-  surroundingsOf,
-  type Surroundings,
+  loadEnvironment,
+  type PolicyEnvironment,
 } from './surroundings.ts'
-import { errored, type TestChoice, type TestResult } from './test-result.ts'
+import { errored, type TestFilter, type TestResult } from './test-result.ts'
 
-export interface NativeTesting {
+export interface NativeTestOptions {
   readonly settings: StandardImportOptions
   readonly coverage: Coverage | undefined
-  readonly isWanted: TestChoice
+  readonly isWanted: TestFilter
   /** Settings of the set's manifest. */
-  readonly base: Surroundings
+  readonly environment: PolicyEnvironment
 }
 
 /** Runs `test/<policy>/*.hcl|json` beside a policy. */
-export async function testNative(
+export async function runNativeTests(
   policy: SourceFile,
-  testing: NativeTesting,
+  options: NativeTestOptions,
 ): Promise<readonly TestResult[]> {
   const name = basename(policy.file, extname(policy.file))
   const folder = join(dirname(policy.file), 'test', name)
-  const files = (await namesIn(folder)).filter((file) => /\.(?:hcl|json)$/.test(file))
+  const files = (await listDirectory(folder)).filter((file) => /\.(?:hcl|json)$/.test(file))
   const results: TestResult[] = []
   for (const file of files) {
     const test = { policy: name, name: file, path: join(folder, file) }
-    if (testing.isWanted(test)) results.push(await runCase(policy, test, testing))
+    if (options.isWanted(test)) results.push(await runTestCase(policy, test, options))
   }
   return results
 }
 
-interface Case {
+interface NativeTestCase {
   readonly policy: string
   readonly name: string
   readonly path: string
 }
 
-async function runCase(
+async function runTestCase(
   policy: SourceFile,
-  { path, ...test }: Case,
-  { settings, coverage, base }: NativeTesting,
+  { path, ...test }: NativeTestCase,
+  { settings, coverage, environment }: NativeTestOptions,
 ): Promise<TestResult> {
   const loaded = await loadManifest(path)
   if (!loaded.ok) return errored(test, loaded.error)
-  const surroundings = await surroundingsOf(loaded.value, base)
-  if (!surroundings.ok) return errored(test, surroundings.error)
-  const compiled = compileIn(policy, surroundings.value)
+  const testEnvironment = await loadEnvironment(loaded.value, environment)
+  if (!testEnvironment.ok) return errored(test, testEnvironment.error)
+  const compiled = compileInEnvironment(policy, testEnvironment.value)
   if (!compiled.ok)
     return errored(
       test,
@@ -70,53 +70,60 @@ async function runCase(
     )
   coverage?.addNative(policy)
   for (const name of compiled.value.imports) {
-    const module = surroundings.value.modules.get(name)
-    const isMocked = importSpellings(name).some((one) => loaded.value.manifest.mocks.has(one))
+    const module = testEnvironment.value.modules.get(name)
+    const isMocked = importAliases(name).some((one) => loaded.value.manifest.mocks.has(one))
     if (module !== undefined && !isMocked) coverage?.addNative(module)
   }
-  const options = evaluationOptions(surroundings.value, settings)
+  const options = evaluationOptions(testEnvironment.value, settings)
   const evaluation = compiled.value.evaluate({ ...options, explain: true })
-  coverage?.evaluated(evaluation)
-  return judged(test, evaluation, loaded.value.manifest.expected)
+  coverage?.addEvaluation(evaluation)
+  return toTestResult(test, evaluation, loaded.value.manifest.expectedRules)
 }
 
-function judged(
+function toTestResult(
   test: Pick<TestResult, 'policy' | 'name'>,
   evaluation: Evaluation,
   expected: ReadonlyMap<string, JsonValue> | undefined,
 ): TestResult {
   const { error, printed } = evaluation
   if (error !== undefined) return { ...errored(test, [fromNative(error)]), printed }
-  const wanted = expected ?? new Map<string, JsonValue>([['main', true]])
-  const reasons = [...wanted].flatMap(([name, value]) => complaint(evaluation, name, value))
+  const expectedRules = expected ?? new Map<string, JsonValue>([['main', true]])
+  const reasons = [...expectedRules].flatMap(([name, value]) =>
+    expectationFailures(evaluation, name, value),
+  )
   const isPassed = reasons.length === 0
-  const problems = isPassed ? [] : failures(evaluation)
+  const problems = isPassed ? [] : failureNotes(evaluation)
   return { ...test, status: isPassed ? 'passed' : 'failed', reasons, problems, printed }
 }
 
 /** Compares only the listed rules; a listed rule that was not evaluated is a failure. */
-function complaint(evaluation: Evaluation, name: string, wanted: JsonValue): readonly string[] {
-  const found = name === 'main' ? mainOf(evaluation, wanted) : ruleOf(evaluation, name)
-  if (found === undefined) return [`the rule "${name}" was not evaluated`]
-  const value = toLazyValue(wanted)
-  if (areEqual(found, value, () => undefined) === true) return []
-  return [`"${name}" is ${formatValue(found, SHOWN_MAX)}, not ${formatValue(value, SHOWN_MAX)}`]
+function expectationFailures(
+  evaluation: Evaluation,
+  name: string,
+  expected: JsonValue,
+): readonly string[] {
+  const actual =
+    name === 'main' ? comparableMain(evaluation, expected) : ruleValue(evaluation, name)
+  if (actual === undefined) return [`the rule "${name}" was not evaluated`]
+  const value = toLazyValue(expected)
+  if (areEqual(actual, value, () => undefined) === true) return []
+  return [`"${name}" is ${formatValue(actual, SHOWN_MAX)}, not ${formatValue(value, SHOWN_MAX)}`]
 }
 
 /**
  * Returns the main value as a boolean if the test expects one, because any value counts as pass or
  * fail.
  */
-function mainOf({ value, result }: Evaluation, wanted: JsonValue): Value | undefined {
-  const isVerdict = typeof wanted === 'boolean' && typeof value !== 'boolean'
+function comparableMain({ value, result }: Evaluation, expected: JsonValue): Value | undefined {
+  const isVerdict = typeof expected === 'boolean' && typeof value !== 'boolean'
   return isVerdict && result !== 'undefined' ? result === 'pass' : value
 }
 
-function ruleOf({ rules }: Evaluation, wanted: string): Value | undefined {
-  return rules.find(({ name }) => name === wanted)?.value
+function ruleValue({ rules }: Evaluation, ruleName: string): Value | undefined {
+  return rules.find(({ name }) => name === ruleName)?.value
 }
 
-function failures({ rules }: Evaluation): readonly ToolProblem[] {
+function failureNotes({ rules }: Evaluation): readonly ToolDiagnostic[] {
   return rules.flatMap(({ name, failures: found }) =>
     found.map(({ position, text, value }) => ({
       file: position.file,

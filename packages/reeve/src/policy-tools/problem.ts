@@ -3,7 +3,7 @@ import type { NativeDiagnostic } from '@reeve/native-policy'
 import type { RegoDiagnostic } from '@reeve/rego'
 
 /** A problem in a file, with its position; line 0 means the file as a whole. */
-export interface ToolProblem {
+export interface ToolDiagnostic {
   readonly file: string
   readonly line: number
   readonly column: number
@@ -14,14 +14,14 @@ export interface ToolProblem {
   readonly sourceLine: string | undefined
 }
 
-export function fileProblem(file: string, message: string): ToolProblem {
+export function fileProblem(file: string, message: string): ToolDiagnostic {
   return { file, line: 0, column: 0, severity: 'error', message, sourceLine: undefined }
 }
 
 export function fromNative(
   { message, position, sourceLine }: NativeDiagnostic,
-  severity: ToolProblem['severity'] = 'error',
-): ToolProblem {
+  severity: ToolDiagnostic['severity'] = 'error',
+): ToolDiagnostic {
   const { file, line, column } = position
   return { file, line, column, severity, message, sourceLine }
 }
@@ -29,13 +29,13 @@ export function fromNative(
 export function fromRego(
   { message, location }: Pick<RegoDiagnostic, 'message' | 'location'>,
   texts: ReadonlyMap<string, string>,
-): ToolProblem {
+): ToolDiagnostic {
   const { file, row, column } = location
   const sourceLine = texts.get(file)?.split('\n')[row - 1]
   return { file, line: row, column, severity: 'error', message, sourceLine }
 }
 
-export function fromManifest({ range, summary, detail }: Diagnostic, text: string): ToolProblem {
+export function fromManifest({ range, summary, detail }: Diagnostic, text: string): ToolDiagnostic {
   const { line, column } = range.start
   const message = detail === '' ? summary : `${summary}. ${detail}`
   const sourceLine = text.split('\n')[line - 1]
@@ -43,23 +43,23 @@ export function fromManifest({ range, summary, detail }: Diagnostic, text: strin
 }
 
 /** Formats position and message, then the source line with a caret below the position. */
-export function formatProblem(problem: ToolProblem): string {
+export function formatProblem(problem: ToolDiagnostic): string {
   const { file, line, column, severity, message, sourceLine } = problem
   const prefix = severity === 'warning' ? 'warning: ' : ''
   if (line === 0) return `${file}: ${prefix}${message}`
   const head = `${file}:${line}:${column}: ${prefix}${message}`
   if (sourceLine === undefined) return head
-  const shown = sourceLine.trimEnd()
+  const displayed = sourceLine.trimEnd()
   // Tabs are kept in the caret line, so that both lines have the same columns.
-  const lead = Array.from(shown)
+  const indent = Array.from(displayed)
     .slice(0, column - 1)
     .map((character) => (character === '\t' ? '\t' : ' '))
     .join('')
   const number = String(line)
-  return `${head}\n  ${number} | ${shown}\n  ${' '.repeat(number.length)} | ${lead}^`
+  return `${head}\n  ${number} | ${displayed}\n  ${' '.repeat(number.length)} | ${indent}^`
 }
 
 /** Converts a problem to its JSON form. */
-export function toJsonProblem({ file, line, column, severity, message }: ToolProblem): object {
+export function toJsonProblem({ file, line, column, severity, message }: ToolDiagnostic): object {
   return line === 0 ? { file, severity, message } : { file, line, column, severity, message }
 }

@@ -12,36 +12,34 @@ import {
 import type { Coverage } from './coverage.ts'
 import type { TextFile } from './files.ts'
 import { SHOWN_MAX, STEPS_MAX } from './limits.ts'
-import { fileProblem, fromRego, type ToolProblem } from './problem.ts'
-import { errored, type TestCase, type TestChoice, type TestResult } from './test-result.ts'
+import { fileProblem, fromRego, type ToolDiagnostic } from './problem.ts'
+import { errored, type TestCase, type TestFilter, type TestResult } from './test-result.ts'
 
-export interface RegoTesting {
+export interface RegoTestOptions {
   readonly options: Pick<EvaluateOptions, 'nowNs' | 'zoneOffset' | 'random' | 'crypto'>
   readonly coverage: Coverage | undefined
-  readonly isWanted: TestChoice
+  readonly isWanted: TestFilter
 }
 
 /** Runs the rules `test_…` of all modules, which are compiled together. */
-export function testRego(
+export function runRegoTests(
   modules: readonly TextFile[],
-  { options, coverage, isWanted }: RegoTesting,
-): Result<readonly TestResult[], readonly ToolProblem[]> {
+  { options, coverage, isWanted }: RegoTestOptions,
+): Result<readonly TestResult[], readonly ToolDiagnostic[]> {
   const texts = new Map(modules.map(({ file, text }) => [file, text]))
-  const names = new TestNames()
-  const { ruleName } = names
+  const collector = new TestCollector()
+  const { ruleName } = collector
   const tellsCases = ({ name }: NamedRule): boolean => isTest(name)
   const compiled = compileRego({ modules, version: 'detect', ruleName, tellsCases })
   if (!compiled.ok) return err(compiled.error.map((problem) => fromRego(problem, texts)))
   const { versions } = compiled.value
   for (const module of modules) coverage?.addRego(module, versions.get(module.file) ?? 1)
-  const running = { policies: compiled.value, texts, options, coverage }
+  const run = { program: compiled.value, texts, options, coverage }
   return ok(
-    names.tests
+    collector.tests
       .filter(isWanted)
       .map((test) =>
-        test.isSkipped
-          ? { policy: test.policy, name: test.name, ...SKIPPED }
-          : runTest(test, running),
+        test.isSkipped ? { policy: test.policy, name: test.name, ...SKIPPED } : runTest(test, run),
       ),
   )
 }
@@ -59,7 +57,7 @@ interface RegoTest {
  * with "or", which hides failures: each becomes a separate test, the second one `test_x#01`. Parts
  * of a set or object are one test.
  */
-class TestNames {
+class TestCollector {
   readonly tests: RegoTest[] = []
   readonly #counts = new Map<string, number>()
 
@@ -80,22 +78,22 @@ function isTest(name: string): boolean {
   return /^(?:todo_)?test_/.test(name)
 }
 
-interface Running extends Omit<RegoTesting, 'isWanted'> {
-  readonly policies: RegoProgram
+interface TestRun extends Omit<RegoTestOptions, 'isWanted'> {
+  readonly program: RegoProgram
   readonly texts: ReadonlyMap<string, string>
 }
 
-function runTest(test: RegoTest, { policies, texts, options, coverage }: Running): TestResult {
+function runTest(test: RegoTest, { program, texts, options, coverage }: TestRun): TestResult {
   const { policy, name } = test
-  const query = policies.prepareQuery(`answer = ${policy}[${JSON.stringify(name)}]`, {
+  const query = program.prepareQuery(`answer = ${policy}[${JSON.stringify(name)}]`, {
     explain: true,
   })
   if (!query.ok) return errored({ policy, name }, [fromRego(query.error, texts)])
   const lines: string[] = []
-  const failed: ToolProblem[] = []
+  const failed: ToolDiagnostic[] = []
   const paths: (readonly Value[])[] = []
   const trace = (event: TraceEvent): void => {
-    coverage?.traced(event)
+    coverage?.addTraceEvent(event)
     if (event.type === 'test-case') paths.push(event.path)
     if (event.type !== 'failed-goal' || !texts.has(event.place.source.file)) return
     const location = event.place.source.locate(event.place.at)
@@ -104,21 +102,21 @@ function runTest(test: RegoTest, { policies, texts, options, coverage }: Running
       severity: 'note',
     })
   }
-  const answer = query.value.evaluate({
+  const evaluated = query.value.evaluate({
     ...options,
     limits: { stepsMax: STEPS_MAX },
     print: (line) => lines.push(line),
     trace,
   })
   const printed = lines.map((line) => `${line}\n`).join('')
-  if (!answer.ok) {
-    const { message, location } = answer.error
+  if (!evaluated.ok) {
+    const { message, location } = evaluated.error
     const problem =
       location === undefined ? fileProblem(policy, message) : fromRego({ message, location }, texts)
     return { ...errored({ policy, name }, [problem]), printed }
   }
-  const value = answer.value[0]?.get('answer')
-  const cases = casesOf(value, paths)
+  const value = evaluated.value[0]?.get('answer')
+  const cases = readCases(value, paths)
   const result = { policy, name, printed, ...(cases.length === 0 ? {} : { cases }) }
   const isPassed = cases.length === 0 ? value === true : cases.every(({ passed }) => passed)
   if (isPassed) return { ...result, status: 'passed', reasons: [], problems: [] }
@@ -127,7 +125,7 @@ function runTest(test: RegoTest, { policies, texts, options, coverage }: Running
 }
 
 /** Returns the cases of a test: failed ones have no entry in its object. */
-function casesOf(
+function readCases(
   value: Value | undefined,
   paths: readonly (readonly Value[])[],
 ): readonly TestCase[] {
@@ -151,6 +149,6 @@ function caseReasons(cases: readonly TestCase[]): readonly string[] {
 }
 
 function valueReason(name: string, value: Value | undefined): string {
-  const shown = value === undefined ? 'undefined' : formatValue(value).slice(0, SHOWN_MAX)
-  return `"${name}" is ${shown}, not true`
+  const displayed = value === undefined ? 'undefined' : formatValue(value).slice(0, SHOWN_MAX)
+  return `"${name}" is ${displayed}, not true`
 }

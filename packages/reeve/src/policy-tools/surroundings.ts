@@ -15,21 +15,21 @@ import {
   type Value,
 } from '@reeve/native-policy'
 import {
-  adviceForImport,
-  globalsIn,
-  importSpellings,
+  importHint,
+  hostGlobals,
+  importAliases,
   isKnownImport,
   MANIFEST_FILES,
   readManifest,
   type Manifest,
   type ManifestMock,
 } from '../policy/index.ts'
-import { namesIn, readText } from './files.ts'
+import { listDirectory, readText } from './files.ts'
 import { STEPS_MAX } from './limits.ts'
-import { fileProblem, fromManifest, type ToolProblem } from './problem.ts'
+import { fileProblem, fromManifest, type ToolDiagnostic } from './problem.ts'
 
 /** Imports, modules and mocks of a native policy besides the standard imports. */
-export interface Surroundings {
+export interface PolicyEnvironment {
   readonly modules: ReadonlyMap<string, SourceFile>
   readonly statics: ReadonlyMap<string, JsonValue>
   readonly params: ReadonlyMap<string, JsonValue>
@@ -38,7 +38,7 @@ export interface Surroundings {
   readonly mocks: ReadonlyMap<string, JsonValue>
 }
 
-export const NOTHING: Surroundings = {
+export const EMPTY_ENVIRONMENT: PolicyEnvironment = {
   modules: new Map(),
   statics: new Map(),
   params: new Map(),
@@ -58,12 +58,12 @@ export interface LoadedManifest {
 export async function findManifest(
   directory: string,
   kind: 'native' | 'opa',
-): Promise<Result<LoadedManifest | undefined, readonly ToolProblem[]>> {
-  const names = (await namesIn(directory)).filter((name) => name.endsWith('.hcl'))
-  const wanted = MANIFEST_FILES[kind]
-  const other = MANIFEST_FILES[kind === 'native' ? 'opa' : 'native']
-  const [first, second] = names.filter((one) => one !== other)
-  if (names.includes(wanted)) return await loadManifest(join(directory, wanted))
+): Promise<Result<LoadedManifest | undefined, readonly ToolDiagnostic[]>> {
+  const names = (await listDirectory(directory)).filter((name) => name.endsWith('.hcl'))
+  const expectedName = MANIFEST_FILES[kind]
+  const otherKindName = MANIFEST_FILES[kind === 'native' ? 'opa' : 'native']
+  const [first, second] = names.filter((one) => one !== otherKindName)
+  if (names.includes(expectedName)) return await loadManifest(join(directory, expectedName))
   if (kind === 'opa' || first === undefined || second !== undefined) return ok(undefined)
   const found = await loadManifest(join(directory, first))
   return ok(found.ok && found.value.manifest.policies.length > 0 ? found.value : undefined)
@@ -71,7 +71,7 @@ export async function findManifest(
 
 export async function loadManifest(
   file: string,
-): Promise<Result<LoadedManifest, readonly ToolProblem[]>> {
+): Promise<Result<LoadedManifest, readonly ToolDiagnostic[]>> {
   const text = await readText(file)
   if (!text.ok) return err([text.error])
   const manifest = readManifest(file, text.value)
@@ -80,15 +80,15 @@ export async function loadManifest(
 }
 
 /** Reads the files that a set or a test names; its own settings override earlier ones. */
-export async function surroundingsOf(
+export async function loadEnvironment(
   { file, manifest }: LoadedManifest,
-  base: Surroundings,
-): Promise<Result<Surroundings, readonly ToolProblem[]>> {
-  const loader = new Loader(file, base)
+  base: PolicyEnvironment,
+): Promise<Result<PolicyEnvironment, readonly ToolDiagnostic[]>> {
+  const loader = new EnvironmentLoader(file, base)
   for (const [name, source] of manifest.modules) await loader.module(name, source)
   for (const [name, source] of manifest.statics) await loader.data(name, source)
   for (const [name, mock] of manifest.mocks)
-    for (const path of importSpellings(name))
+    for (const path of importAliases(name))
       if (path === name || !manifest.mocks.has(path)) await loader.mock(path, mock)
   if (loader.problems.length > 0) return err(loader.problems)
   return ok({
@@ -100,14 +100,14 @@ export async function surroundingsOf(
   })
 }
 
-class Loader {
-  readonly problems: ToolProblem[] = []
+class EnvironmentLoader {
+  readonly problems: ToolDiagnostic[] = []
   readonly modules: Map<string, SourceFile>
   readonly statics: Map<string, JsonValue>
   readonly mocks: Map<string, JsonValue>
   readonly #file: string
 
-  constructor(file: string, base: Surroundings) {
+  constructor(file: string, base: PolicyEnvironment) {
     this.#file = file
     this.modules = new Map(base.modules)
     this.statics = new Map(base.statics)
@@ -158,16 +158,16 @@ export function resolveSource(file: string, source: string): Result<string, stri
   return ok(join(dirname(file), source))
 }
 
-export function compileIn(
+export function compileInEnvironment(
   policy: SourceFile,
-  { modules, statics, mocks, globals }: Surroundings,
+  { modules, statics, mocks, globals }: PolicyEnvironment,
 ): Result<CompiledPolicy, readonly NativeDiagnostic[]> {
   const data = new StaticImports(statics)
   return compilePolicy(policy, {
     modules,
     isImport: (path) => mocks.has(path) || isKnownImport(path) || data.has(path),
-    adviceFor: adviceForImport,
-    globals: [...new Set([...globalsIn(policy.text), ...globals.keys()])],
+    importHint: importHint,
+    globals: [...new Set([...hostGlobals(policy.text), ...globals.keys()])],
   })
 }
 
@@ -175,7 +175,7 @@ export function compileIn(
  * Returns the options to evaluate a policy. `host` supplies the parts that the set does not define.
  */
 export function evaluationOptions(
-  { statics, mocks, params, globals }: Surroundings,
+  { statics, mocks, params, globals }: PolicyEnvironment,
   settings: StandardImportOptions,
   host: (path: string) => Value | undefined = (path) => standardImport(path, settings),
 ): EvaluateOptions {
@@ -183,12 +183,12 @@ export function evaluationOptions(
   return {
     importValue: (path) =>
       mocks.has(path) ? toLazyValue(mocks.get(path)) : (host(path) ?? data.value(path)),
-    params: viewsOf(params),
-    globals: viewsOf(globals),
+    params: toLazyValues(params),
+    globals: toLazyValues(globals),
     stepsMax: STEPS_MAX,
   }
 }
 
-function viewsOf(values: ReadonlyMap<string, JsonValue>): ReadonlyMap<string, Value> {
+function toLazyValues(values: ReadonlyMap<string, JsonValue>): ReadonlyMap<string, Value> {
   return new Map([...values].map(([name, value]) => [name, toLazyValue(value)]))
 }

@@ -5,10 +5,10 @@ export interface ToolTerminal {
 }
 
 /** Exit codes of the tools. */
-export const TOOL_CODES = {
+export const POLICY_EXIT_CODES = {
   pass: 0,
   fail: 1,
-  /** The verdict is undefined. */
+  /** The result of the policy is undefined. */
   undefined: 2,
   /** The policy failed with an error. */
   error: 3,

@@ -1,4 +1,4 @@
-import type { ToolProblem } from './problem.ts'
+import type { ToolDiagnostic } from './problem.ts'
 
 /** Result of one test. */
 export interface TestResult {
@@ -8,7 +8,7 @@ export interface TestResult {
   readonly status: 'passed' | 'failed' | 'errored' | 'skipped'
   /** Reasons why it did not pass. */
   readonly reasons: readonly string[]
-  readonly problems: readonly ToolProblem[]
+  readonly problems: readonly ToolDiagnostic[]
   readonly printed: string
   /** Only for a test with several cases. */
   readonly cases?: readonly TestCase[]
@@ -21,11 +21,11 @@ export interface TestCase {
 }
 
 /** Reports whether a test is selected. */
-export type TestChoice = (test: Pick<TestResult, 'policy' | 'name'>) => boolean
+export type TestFilter = (test: Pick<TestResult, 'policy' | 'name'>) => boolean
 
 export function errored(
   test: Pick<TestResult, 'policy' | 'name'>,
-  problems: readonly ToolProblem[],
+  problems: readonly ToolDiagnostic[],
 ): TestResult {
   return { ...test, status: 'errored', reasons: [], problems, printed: '' }
 }

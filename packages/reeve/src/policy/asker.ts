@@ -1,92 +1,100 @@
 import type { Result } from '@reeve/kit/result.ts'
 import type { PlanCounts } from '../model/index.ts'
-import type { AskedPolicy, Diagnostic, Judgement, PolicyText } from './judgement.ts'
-import type { ArchivedSet, ArchiveProblem, SetArchive } from './set-archive.ts'
-import type { PlainObject, Subject } from './subject.ts'
+import type { PolicyInvocation, Diagnostic, PolicyResult, PolicyDefinition } from './judgement.ts'
+import type { ArchiveTarget, ArchiveProblem, SetArchive } from './set-archive.ts'
+import type { JsonObject, PolicyInput } from './subject.ts'
 
-/** A plan as it is stored: read where policies are asked, since that may take a while. */
-export interface StoredPlanSubject {
+/**
+ * A stored plan as input. Its bytes are parsed where policies are evaluated, because parsing may be
+ * slow.
+ */
+export interface StoredPlanInput {
   readonly kind: 'stored-plan'
   readonly bytes: Uint8Array
-  /** What policies may ask of the run. */
-  readonly run: PlainObject
+  /** Attributes of the run that policies can read. */
+  readonly run: JsonObject
 }
 
-/** The input of a trial as JSON: a large one is parsed where policies are evaluated. */
-export interface InputSubject {
+/** The input of a preview as JSON. A large input is parsed where policies are evaluated. */
+export interface RawInput {
   readonly kind: 'input'
   readonly json: Uint8Array
 }
 
-export type AskedSubject = Subject | StoredPlanSubject | InputSubject
+export type EngineInput = PolicyInput | StoredPlanInput | RawInput
 
-/** The problem of an input, and the member of the input that has it; empty for the input itself. */
+/** A problem of an input and the member that has it; empty for the input itself. */
 export interface InputProblem {
   readonly member: '' | 'plan'
   readonly message: string
 }
 
-/** What is kept of a plan beside its text. */
-export interface PlanFacts {
+/** Values that are stored with the bytes of a plan. */
+export interface PlanSummary {
   readonly counts: PlanCounts
   readonly hasChanges: boolean
 }
 
-/** A plan that was read, and its bytes. */
-export interface InspectedPlan extends PlanFacts {
+/** A validated plan with its bytes. */
+export interface InspectedPlan extends PlanSummary {
   readonly bytes: Uint8Array
 }
 
 /**
- * What hangs on the answer: a submission or a run waits for it, or nothing does. What is only tried
- * never holds up what guards.
+ * Scheduling class of an evaluation. `guard`: a submission or a run waits for the result. `trial`:
+ * a preview, which never delays evaluations that guard.
  */
-export type AskingPurpose = 'guard' | 'trial'
+export type EvaluationPurpose = 'guard' | 'trial'
 
-/** Whose question it is, and what depends on the answer. */
-export interface AskingOrigin {
-  /** An organization or a namespace: tenants have their turns one after the other. */
+/** The tenant of an evaluation, and its scheduling class. */
+export interface EvaluationOrigin {
+  /** An organization or a namespace. Tenants are served round-robin. */
   readonly tenant: string
-  /** `guard` unless given. */
-  readonly purpose?: AskingPurpose
+  /** Defaults to `guard`. */
+  readonly purpose?: EvaluationPurpose
 }
 
-/** The tenant of questions about the jobs of a namespace. */
+/** Returns the tenant of evaluations for jobs of a namespace. */
 export function namespaceTenant(namespace: string): string {
   return `namespace ${namespace}`
 }
 
-/** The tenant of questions of an organization: its plans, and policies that it uploads or tries. */
+/**
+ * Returns the tenant of an organization: for its plans, and for policies that it uploads or
+ * previews.
+ */
 export function organizationTenant(organizationId: string): string {
   return `organization ${organizationId}`
 }
 
-/** Asks policies where it costs requests nothing. */
-export interface PolicyAsker {
+/** Evaluates policies without blocking the event loop. */
+export interface PolicyEngine {
   /**
-   * One judgement for each policy, in order. Never fails because of a policy: one that takes too
-   * long, or too much memory, is `errored` and says so. Where too many ask at once it throws a
-   * fault of kind `overloaded`. About a stored plan nothing is said that the plan calls sensitive.
+   * Returns one result per policy, in order. A policy never makes the call fail: one that exceeds
+   * its time or memory is `errored`. If too many evaluations are pending, a fault of kind
+   * `overloaded` is thrown. Results for a stored plan do not contain the values that the plan marks
+   * as sensitive.
    */
-  ask(
-    subject: AskedSubject,
-    policies: readonly AskedPolicy[],
-    origin: AskingOrigin,
-  ): Promise<readonly Judgement[]>
-  diagnose(policy: PolicyText, origin: AskingOrigin): Promise<readonly Diagnostic[]>
+  evaluate(
+    input: EngineInput,
+    policies: readonly PolicyInvocation[],
+    origin: EvaluationOrigin,
+  ): Promise<readonly PolicyResult[]>
+  diagnose(policy: PolicyDefinition, origin: EvaluationOrigin): Promise<readonly Diagnostic[]>
   /**
-   * Reads a plan there; else why it is none. The bytes may be moved to the thread and back: the
-   * caller goes on with those that are returned. An asker without it leaves that to the caller.
+   * Validates a plan, or returns why it is invalid. The bytes may be transferred to the worker and
+   * back, so the caller continues with the returned ones. If this method is missing, the caller
+   * validates the plan itself.
    */
-  inspectPlan?(plan: Uint8Array, origin: AskingOrigin): Promise<Result<InspectedPlan, string>>
-  /** Whether policies can be asked about the input of a trial; else why not. */
-  inspectInput?(json: Uint8Array, origin: AskingOrigin): Promise<Result<null, InputProblem>>
-  /** The text of a stored plan as callers may see it: what it calls sensitive is masked. */
-  redactPlan?(plan: Uint8Array, origin: AskingOrigin): Promise<Result<Uint8Array, string>>
+  inspectPlan?(plan: Uint8Array, origin: EvaluationOrigin): Promise<Result<InspectedPlan, string>>
+  /** Validates the input of a preview, or returns why it is invalid. */
+  inspectInput?(json: Uint8Array, origin: EvaluationOrigin): Promise<Result<null, InputProblem>>
+  /** Returns a stored plan with its sensitive values redacted, as the API shows it. */
+  redactPlan?(plan: Uint8Array, origin: EvaluationOrigin): Promise<Result<Uint8Array, string>>
   /** Unpacks and reads the archive of a policy set, which may take seconds. */
   readSetArchive?(
     archive: Uint8Array,
-    set: ArchivedSet,
-    origin: AskingOrigin,
+    set: ArchiveTarget,
+    origin: EvaluationOrigin,
   ): Promise<Result<SetArchive, ArchiveProblem>>
 }

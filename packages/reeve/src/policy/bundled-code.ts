@@ -1,26 +1,26 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { writeBundle, type PolicyBundle } from './bundle.ts'
-import type { SetManifest } from './set-manifest.ts'
+import type { PolicySetManifest } from './set-manifest.ts'
 import { normalizePath, type ArchiveFiles } from './tar.ts'
 
-/** What the host does with bytes. */
+/** Functions of the host for bytes: compression, text encoding and hashes. */
 export interface ArchiveHost {
-  /** Unpacks gzip up to so many bytes; else why not. */
+  /** Decompresses gzip data of at most `bytesMax` bytes, or returns why it cannot. */
   readonly unzip: (bytes: Uint8Array, bytesMax: number) => Result<Uint8Array, string>
-  /** Throws where the bytes are no UTF-8. */
+  /** Throws a TypeError if the bytes are not valid UTF-8. */
   readonly decode: (bytes: Uint8Array) => string
   readonly encode: (text: string) => Uint8Array
   readonly sha256: (bytes: Uint8Array) => string
 }
 
-/** The files of a set, and what its manifest says of them. */
+/** The files of a set and its manifest. */
 export interface SetFiles {
   readonly kind: v2.PolicyKind
   readonly folder: string
   readonly files: ArchiveFiles
   readonly host: ArchiveHost
-  readonly manifest: Pick<SetManifest, 'modules' | 'statics'>
+  readonly manifest: Pick<PolicySetManifest, 'modules' | 'statics'>
 }
 
 interface ListedPolicy {
@@ -28,9 +28,9 @@ interface ListedPolicy {
   readonly source: string | undefined
 }
 
-/** The code of a policy, with what it may import where there is any such thing. */
-export function bundledCode(set: SetFiles, policy: ListedPolicy): Result<string, string> {
-  return set.kind === 'native' ? nativeCode(set, policy) : opaCode(set, policy)
+/** Returns the code of a policy, bundled with its imports if it has any. */
+export function bundlePolicyCode(set: SetFiles, policy: ListedPolicy): Result<string, string> {
+  return set.kind === 'native' ? nativeCode(set, policy) : regoCode(set, policy)
 }
 
 function nativeCode(set: SetFiles, { name, source }: ListedPolicy): Result<string, string> {
@@ -38,36 +38,44 @@ function nativeCode(set: SetFiles, { name, source }: ListedPolicy): Result<strin
   if (!code.ok) return code
   const modules = new Map<string, string>()
   const statics = new Map<string, string>()
-  // Texts whose imports are still to be looked at.
-  const waiting = [code.value]
-  for (let text = waiting.pop(); text !== undefined; text = waiting.pop()) {
-    for (const [module, path] of importedBy(text, set.manifest.modules)) {
+  // Texts whose imports have not been resolved yet.
+  const pending = [code.value]
+  for (let text = pending.pop(); text !== undefined; text = pending.pop()) {
+    for (const [module, path] of referencedSources(text, set.manifest.modules)) {
       if (modules.has(module)) continue
       const read = readSource(set, path)
       if (!read.ok) return err(`module "${module}", ${read.error}`)
       modules.set(module, read.value)
-      waiting.push(read.value)
+      pending.push(read.value)
     }
-    for (const [data, path] of importedBy(text, set.manifest.statics)) {
-      const read = readData(set, path)
+    for (const [data, path] of referencedSources(text, set.manifest.statics)) {
+      const read = readJsonSource(set, path)
       if (!read.ok) return err(`static data "${data}", ${read.error}`)
       statics.set(data, read.value)
     }
   }
   if (modules.size + statics.size === 0) return code
-  return bounded({ code: code.value, modules: [...modules], statics: [...statics], libraries: [] })
+  return checkBundleSize({
+    code: code.value,
+    modules: [...modules],
+    statics: [...statics],
+    libraries: [],
+  })
 }
 
-/** What a text names in quotes: an import does, and a little too much does no harm. */
-function importedBy(
+/**
+ * Returns the sources whose names the text contains in quotes. The match may include sources that
+ * are not imported, which is harmless.
+ */
+function referencedSources(
   text: string,
   named: ReadonlyMap<string, string>,
 ): readonly (readonly [string, string])[] {
   return [...named].filter(([name]) => text.includes(`"${name}"`) || text.includes(`"${name}/`))
 }
 
-/** All files of a set are loaded together. */
-function opaCode(set: SetFiles, { name, source }: ListedPolicy): Result<string, string> {
+/** All files of an `opa` set are compiled together. */
+function regoCode(set: SetFiles, { name, source }: ListedPolicy): Result<string, string> {
   const libraries = new Map<string, string>()
   for (const path of regoFiles(set)) {
     const read = readFile(set, path)
@@ -75,14 +83,14 @@ function opaCode(set: SetFiles, { name, source }: ListedPolicy): Result<string, 
     libraries.set(path, read.value)
   }
   const file = source ?? `./${name}${v2.POLICY_FILE_SUFFIXES.opa}`
-  const own = normalizePath(`${set.folder}/${file}`) ?? ''
-  // Without a source the rules that are asked may stand in any of the files.
-  const isElsewhere = source === undefined && !set.files.has(own) && libraries.size > 0
+  const ownPath = normalizePath(`${set.folder}/${file}`) ?? ''
+  // Without a `source`, the queried rules may be in any file of the set.
+  const isElsewhere = source === undefined && !set.files.has(ownPath) && libraries.size > 0
   const code = isElsewhere ? ok('') : readSource(set, file)
   if (!code.ok) return code
-  libraries.delete(own)
+  libraries.delete(ownPath)
   if (libraries.size === 0) return code
-  return bounded({ code: code.value, modules: [], statics: [], libraries: [...libraries] })
+  return checkBundleSize({ code: code.value, modules: [], statics: [], libraries: [...libraries] })
 }
 
 function regoFiles({ files, folder }: SetFiles): readonly string[] {
@@ -100,7 +108,7 @@ function readSource(set: SetFiles, source: string): Result<string, string> {
   return read.ok ? read : err(`source ${source}: ${read.error}`)
 }
 
-function readData(set: SetFiles, source: string): Result<string, string> {
+function readJsonSource(set: SetFiles, source: string): Result<string, string> {
   const read = readSource(set, source)
   if (!read.ok) return read
   try {
@@ -117,17 +125,17 @@ function readFile({ files, host }: SetFiles, path: string): Result<string, strin
   if (bytes === undefined) return err('the archive has no such file')
   if (bytes.length > v2.POLICY_UPLOAD_BYTES_MAX)
     return err(`the file is larger than ${v2.POLICY_UPLOAD_BYTES_MAX} bytes`)
-  return codeText(bytes, host.decode)
+  return decodeCode(bytes, host.decode)
 }
 
-function bounded(bundled: PolicyBundle): Result<string, string> {
+function checkBundleSize(bundled: PolicyBundle): Result<string, string> {
   const bundle = writeBundle(bundled)
   if (bundle.length <= v2.POLICY_UPLOAD_BYTES_MAX) return ok(bundle)
   return err(`with what it imports it is larger than ${v2.POLICY_UPLOAD_BYTES_MAX} bytes`)
 }
 
-/** The code of a policy as text; else why it is none. */
-export function codeText(
+/** Decodes the code of a policy, or returns why it is not text. */
+export function decodeCode(
   bytes: Uint8Array,
   decode: (bytes: Uint8Array) => string,
 ): Result<string, string> {

@@ -1,7 +1,7 @@
 import type { FieldMapping } from '@reeve/native-policy'
 
-/** Fields whose members are data of the user: their names stay as they are. */
-const DATA_FIELDS: ReadonlySet<string> = new Set([
+/** Fields whose members are named by users: these names are not converted. */
+const USER_DATA_FIELDS: ReadonlySet<string> = new Set([
   'Meta',
   'Env',
   'Config',
@@ -16,29 +16,26 @@ const DATA_FIELDS: ReadonlySet<string> = new Set([
   'MetaRequired',
 ])
 
-const AS_IS: FieldMapping = { nameOf: (field) => field, shapeOf: () => AS_IS }
+const UNCHANGED: FieldMapping = { nameOf: (field) => field, shapeOf: () => UNCHANGED }
 
-/** A job as native policies see it: `task_groups`. */
-export const JOB_SHAPE: FieldMapping = {
+/** Field names of jobs in native policies: snake case, such as `task_groups`. */
+export const JOB_FIELDS: FieldMapping = {
   nameOf: snakeCase,
-  shapeOf: (field) => (DATA_FIELDS.has(field) ? AS_IS : JOB_SHAPE),
+  shapeOf: (field) => (USER_DATA_FIELDS.has(field) ? UNCHANGED : JOB_FIELDS),
 }
 
-const known = new Map<string, string>()
-const KNOWN_MAX = 5000
+const snakeCaseCache = new Map<string, string>()
+const CACHED_NAMES_MAX = 5000
 
-/**
- * Splits before a capital that follows a small letter or digit, and before the last capital of a
- * row that a small letter follows: `SizeMB` is `size_mb`, `AccessorID` is `accessor_id`.
- */
+/** Converts a field name to snake case: `SizeMB` to `size_mb`, `AccessorID` to `accessor_id`. */
 function snakeCase(field: string): string {
-  const found = known.get(field)
-  if (found !== undefined) return found
+  const cached = snakeCaseCache.get(field)
+  if (cached !== undefined) return cached
   const name = field
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
     .toLowerCase()
-  // The names of a job's fields are few; data of users is not converted.
-  if (known.size < KNOWN_MAX) known.set(field, name)
+  // Jobs have few field names, and names in user data are not converted, so the cache stays small.
+  if (snakeCaseCache.size < CACHED_NAMES_MAX) snakeCaseCache.set(field, name)
   return name
 }

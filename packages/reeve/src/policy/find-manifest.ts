@@ -9,30 +9,30 @@ export interface FoundManifest {
 }
 
 /**
- * The file that lists the policies of a set: by its name, as HCL or as JSON. Sets that were written
- * for other systems call theirs otherwise: the only `*.hcl` of the folder is taken for it.
+ * Returns the manifest of a set: the file with the default name, as HCL or JSON, or else the only
+ * `*.hcl` file of the folder, because sets that were written for other systems use other names.
  */
 export function findSetManifest(
   files: ArchiveFiles,
   kind: v2.PolicyKind,
   folder: string,
 ): Result<FoundManifest, string> {
-  const wanted = MANIFEST_FILES[kind]
-  const other = MANIFEST_FILES[kind === 'native' ? 'opa' : 'native']
-  const names = [wanted, wanted.replace(/\.hcl$/, '.json')]
-  const [only, second] = filesIn(files, folder).filter(
-    (name) => name.endsWith('.hcl') && name !== other,
+  const expectedName = MANIFEST_FILES[kind]
+  const otherKindName = MANIFEST_FILES[kind === 'native' ? 'opa' : 'native']
+  const names = [expectedName, expectedName.replace(/\.hcl$/, '.json')]
+  const [only, second] = fileNamesIn(files, folder).filter(
+    (name) => name.endsWith('.hcl') && name !== otherKindName,
   )
   if (only !== undefined && second === undefined) names.push(only)
   for (const name of names) {
     const bytes = files.get(normalizePath(`${folder}/${name}`) ?? '')
     if (bytes !== undefined) return ok({ name, bytes })
   }
-  return err(`The archive has no file ${wanted}`)
+  return err(`The archive has no file ${expectedName}`)
 }
 
-/** The names of the files that lie directly in a folder. */
-function filesIn(files: ArchiveFiles, folder: string): readonly string[] {
+/** Returns the names of the files directly in a folder. */
+function fileNamesIn(files: ArchiveFiles, folder: string): readonly string[] {
   const path = normalizePath(folder) ?? ''
   const prefix = path === '' ? '' : `${path}/`
   return [...files.keys()]

@@ -1,52 +1,64 @@
 // tidy-allow dead-export: enforcement on jobs and runs is its next reader
 export { namespaceTenant, organizationTenant } from './asker.ts'
 export type {
-  AskedSubject,
-  AskingOrigin,
-  AskingPurpose,
+  EngineInput,
+  EvaluationOrigin,
+  EvaluationPurpose,
   InputProblem,
   InspectedPlan,
-  PlanFacts,
-  PolicyAsker,
+  PlanSummary,
+  PolicyEngine,
 } from './asker.ts'
-export { policyDocument, subjectOfInput } from './given-input.ts'
-export { inspectPlan, isObject, newPlanOf, planOf, readPlan } from './plan-document.ts'
-export { Secrets, withoutSecrets } from './mask-secrets.ts'
-export { redactPlan, sensitiveTexts } from './redact-plan.ts'
+export { policyDocument, toPolicyInput } from './given-input.ts'
+export {
+  summarizePlan,
+  isObject,
+  validateNewPlan,
+  validatePlan,
+  parsePlan,
+} from './plan-document.ts'
+export { SecretCollector, withoutSecrets } from './mask-secrets.ts'
+export { redactPlan, sensitiveValues } from './redact-plan.ts'
 export { writeBundle, type PolicyBundle } from './bundle.ts'
-export { Judge } from './judge.ts'
-export type { AskedPolicy, Diagnostic, JudgeOptions, Judgement, PolicyText } from './judgement.ts'
+export { InProcessEngine } from './judge.ts'
+export type {
+  PolicyInvocation,
+  Diagnostic,
+  EngineOptions,
+  PolicyResult,
+  PolicyDefinition,
+} from './judgement.ts'
 export { POLICY_STEPS_MAX } from './limits.ts'
 export { readManifest, type Manifest, type ManifestMock, type ManifestPolicy } from './manifest.ts'
 export {
-  adviceForImport,
-  concernOf,
-  globalsIn,
-  importSpellings,
+  importHint,
+  inputKindOf,
+  hostGlobals,
+  importAliases,
   isKnownImport,
-  NativeData,
+  NativeInput,
   skipReason,
 } from './native-data.ts'
-export { opaQuery, withData } from './opa-query.ts'
-export type { JobSubject, PlainObject, PlanSubject, Subject } from './subject.ts'
+export { resolveQuery, qualifyQuery } from './opa-query.ts'
+export type { JobInput, JsonObject, PlanInput, PolicyInput } from './subject.ts'
 export {
   effectiveLevel,
-  objectionText,
-  outcomeOf,
-  verdictOf,
-  weightOf,
-  type AppliedPolicy,
+  formatViolation,
+  toPolicyOutcome,
+  decideEnforcement,
+  enforcementEffect,
+  type EnforcedPolicy,
   type EnforcementLevel,
-  type JudgedSet,
-  type Objection,
-  type Verdict,
+  type PolicySetResult,
+  type PolicyViolation,
+  type EnforcementDecision,
 } from './verdict.ts'
 export {
   readSetArchive,
   type ArchivedPolicy,
-  type ArchivedSet,
+  type ArchiveTarget,
   type ArchiveProblem,
   type SetArchive,
 } from './set-archive.ts'
 export type { ArchiveHost } from './bundled-code.ts'
-export { MANIFEST_FILES, type SetManifest } from './set-manifest.ts'
+export { MANIFEST_FILES, type PolicySetManifest } from './set-manifest.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { Judge } from './judge.ts'
-import type { Judgement } from './judgement.ts'
+import { InProcessEngine } from './judge.ts'
+import type { PolicyResult } from './judgement.ts'
 
-function judge(code: string, query: string): Judgement {
+function judge(code: string, query: string): PolicyResult {
   const policy = { name: 'p', kind: 'opa', code, query } as const
   const subject = {
     kind: 'job',
@@ -13,7 +13,7 @@ function judge(code: string, query: string): Judgement {
     variables: new Map(),
     job: { ID: 'web' },
   } as const
-  const [judgement] = new Judge().judge(subject, [{ policy, params: {} }], {
+  const [judgement] = new InProcessEngine().evaluate(subject, [{ policy, params: {} }], {
     version: '0.1.0',
     time: { nowNs: 0n, zone: 'UTC', offsetSeconds: () => 0 },
     isCancelled: () => false,
@@ -41,13 +41,13 @@ for (const [levels, status] of [
       assert.match(findings[0]?.message ?? '', /result of data\.q\.v is too large: at most 100000/)
   })
 
-it('an opa result that is too large to be named is errored too', () => {
+it('an opa result whose text would be too large is errored too', () => {
   const code = `${doubled(40)}w := {"a": v}\n`
   for (const query of ['data.q.w', 'count(data.q.v)'])
     assert.equal(judge(code, query).status, 'errored')
 })
 
-it('opa policies know the time zones of the host', () => {
+it('opa policies can use the time zones of the host', () => {
   const code = 'package q\n\ndeny contains "one" if time.clock([0, "Europe/Berlin"])[0] == 1\n'
   assert.equal(judge(code, 'data.q.deny').status, 'failed')
 })

@@ -5,11 +5,11 @@ import {
   compileRego,
   formatValue,
   fromJson,
-  LimitReached,
+  LimitExceeded,
   objectOf,
   ObjectValue,
   SetValue,
-  toJsonText,
+  toJsonString,
   toJson,
   type EvaluateOptions,
   type Location,
@@ -20,97 +20,105 @@ import {
   type Value,
 } from '@reeve/rego'
 import { readBundle } from './bundle.ts'
-import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
+import type {
+  PolicyInvocation,
+  EvaluationContext,
+  Diagnostic,
+  PolicyResult,
+  PolicyDefinition,
+} from './judgement.ts'
 import { FINDINGS_MAX, MESSAGE_LENGTH_MAX, POLICY_STEPS_MAX, RESULT_VALUES_MAX } from './limits.ts'
-import { opaQuery } from './opa-query.ts'
-import type { Subject } from './subject.ts'
+import { resolveQuery } from './opa-query.ts'
+import type { PolicyInput } from './subject.ts'
 
-export interface OpaPolicy {
+export interface CompiledRegoPolicy {
   readonly compiled: RegoProgram
   readonly query: string
   readonly asked: PreparedDocument
   readonly warnings: readonly Diagnostic[]
 }
 
-export function compileOpa(policy: PolicyText): Result<OpaPolicy, readonly Diagnostic[]> {
-  const own = fileOf(policy)
+export function compileRegoPolicy(
+  policy: PolicyDefinition,
+): Result<CompiledRegoPolicy, readonly Diagnostic[]> {
+  const ownFile = policyFile(policy)
   const { code, libraries } = readBundle(policy.code)
-  // A set may have its rules in files that no policy is called like.
-  const main = code === '' && libraries.length > 0 ? [] : [{ file: own, text: code }]
+  // A set may have all its rules in files with other names than its policies.
+  const main = code === '' && libraries.length > 0 ? [] : [{ file: ownFile, text: code }]
   const others = libraries.map(([file, text]) => ({ file, text }))
   const compiled = compileRego({ modules: [...main, ...others], version: 'detect' })
-  if (!compiled.ok) return err(compiled.error.map((problem) => problemDiagnostic(problem, own)))
-  const query = opaQuery(policy.query, code)
-  const asked = compiled.value.prepareDocument(query)
-  if (!asked.ok)
+  if (!compiled.ok) return err(compiled.error.map((problem) => toDiagnostic(problem, ownFile)))
+  const query = resolveQuery(policy.query, code)
+  const prepared = compiled.value.prepareDocument(query)
+  if (!prepared.ok)
     return err([
-      { severity: 'error', line: 1, column: 1, message: `query: ${asked.error.message}` },
+      { severity: 'error', line: 1, column: 1, message: `query: ${prepared.error.message}` },
     ])
-  return ok({ compiled: compiled.value, query, asked: asked.value, warnings: [] })
+  return ok({ compiled: compiled.value, query, asked: prepared.value, warnings: [] })
 }
 
-function fileOf({ name }: PolicyText): string {
+function policyFile({ name }: PolicyDefinition): string {
   return `${name}.rego`
 }
 
-function problemDiagnostic({ message, location }: RegoDiagnostic, own: string): Diagnostic {
+function toDiagnostic({ message, location }: RegoDiagnostic, ownFile: string): Diagnostic {
   return {
     severity: 'error',
-    message: location.file === own ? message : `${location.file}: ${message}`,
+    message: location.file === ownFile ? message : `${location.file}: ${message}`,
     line: Math.max(1, location.row),
     column: Math.max(1, location.column),
   }
 }
 
-/** The parameters of the set are data. */
-export function judgeOpa(
-  policy: OpaPolicy,
-  { policy: text, params }: AskedPolicy,
-  asking: Asking,
-): Judgement {
+/** Evaluates a policy. The parameters of the set are available as `data.parameters`. */
+export function evaluateRegoPolicy(
+  policy: CompiledRegoPolicy,
+  { policy: text, params }: PolicyInvocation,
+  evaluation: EvaluationContext,
+): PolicyResult {
   const printed: string[] = []
-  const input = fromJson(inputOf(asking.subject))
+  const input = fromJson(toRegoInput(evaluation.input))
   const options = {
     input,
     data: objectOf([['parameters', fromJson(params)]]),
     limits: { stepsMax: POLICY_STEPS_MAX },
-    nowNs: asking.options.time.nowNs,
-    random: asking.options.random,
-    zoneOffset: asking.options.offsetAt,
-    crypto: asking.options.crypto,
-    isCancelled: asking.options.isCancelled,
+    nowNs: evaluation.options.time.nowNs,
+    random: evaluation.options.random,
+    zoneOffset: evaluation.options.offsetAt,
+    crypto: evaluation.options.crypto,
+    isCancelled: evaluation.options.isCancelled,
     print: (line: string) => printed.push(line),
   } satisfies EvaluateOptions
-  const answer = policy.asked.evaluate(options)
-  if (!answer.ok) {
-    const { message, location } = answer.error
-    const place = location === undefined ? NOWHERE : placeOf(location, fileOf(text))
-    return { status: 'errored', output: [], findings: [{ rule: null, ...place, message }] }
+  const evaluated = policy.asked.evaluate(options)
+  if (!evaluated.ok) {
+    const { message, location } = evaluated.error
+    const position = location === undefined ? NO_LOCATION : locationOf(location, policyFile(text))
+    return { status: 'errored', output: [], findings: [{ rule: null, ...position, message }] }
   }
-  const outcome = boundedOutcome(answer.value, policy.query)
+  const outcome = resultWithinLimits(evaluated.value, policy.query)
   if (outcome.status !== 'failed')
-    return { ...outcome, output: [...outcome.output, ...lines(printed)] }
-  const places = placesOf(policy, fileOf(text), options)
+    return { ...outcome, output: [...outcome.output, ...printOutput(printed)] }
+  const locations = traceRuleLocations(policy, policyFile(text), options)
   const findings = outcome.output
     .slice(0, FINDINGS_MAX)
-    .map((item) => findingOf(item, { places, query: policy.query, name: text.name }))
-  return { ...outcome, output: outcome.output.map(storable), findings }
+    .map((item) => toFinding(item, { locations, query: policy.query, name: text.name }))
+  return { ...outcome, output: outcome.output.map(toStorableJson), findings }
 }
 
-const NOWHERE = { line: null, column: null }
+const NO_LOCATION = { line: null, column: null }
 
-/** A file is named when it is not the policy's own. */
-function placeOf({ file, row, column }: Location, own: string) {
-  return { line: row, column, ...(file === own ? {} : { file }) }
+/** The file name is included only if it is not the policy's own file. */
+function locationOf({ file, row, column }: Location, ownFile: string) {
+  return { line: row, column, ...(file === ownFile ? {} : { file }) }
 }
 
-function lines(printed: readonly string[]): readonly unknown[] {
+function printOutput(printed: readonly string[]): readonly unknown[] {
   return printed.length === 0 ? [] : [{ print: printed.join('\n') }]
 }
 
-function inputOf(subject: Subject): Parameters<typeof fromJson>[0] {
-  if (subject.kind === 'plan') return { plan: subject.plan, run: subject.run }
-  const { job, existingJob, namespace, token } = subject
+function toRegoInput(input: PolicyInput): Parameters<typeof fromJson>[0] {
+  if (input.kind === 'plan') return { plan: input.plan, run: input.run }
+  const { job, existingJob, namespace, token } = input
   return {
     job,
     existing_job: existingJob ?? null,
@@ -119,118 +127,125 @@ function inputOf(subject: Subject): Parameters<typeof fromJson>[0] {
   }
 }
 
-/** A result past the limits is an error of the policy, not of the thread that asks it. */
-function boundedOutcome(value: Value | undefined, query: string): Judgement {
+/** A result over the limits is an error of the policy; it must not terminate the worker. */
+function resultWithinLimits(value: Value | undefined, query: string): PolicyResult {
   try {
-    return outcomeOf(value, query)
+    return toPolicyResult(value, query)
   } catch (thrown) {
-    if (!(thrown instanceof LimitReached)) throw thrown
-    return errored(
+    if (!(thrown instanceof LimitExceeded)) throw thrown
+    return erroredResult(
       `the result of ${query} is too large: at most ${RESULT_VALUES_MAX} values and ` +
         'a limited depth are allowed. Return messages, or only the parts that matter',
     )
   }
 }
 
-function outcomeOf(value: Value | undefined, query: string): Judgement {
-  if (value === undefined) return errored(`${query} is undefined: nothing in the policy defines it`)
+function toPolicyResult(value: Value | undefined, query: string): PolicyResult {
+  if (value === undefined)
+    return erroredResult(`${query} is undefined: nothing in the policy defines it`)
   if (typeof value === 'boolean')
     return value
       ? PASSED
-      : { status: 'failed', output: [false], findings: [], warning: falseOf(query) }
-  const found = collected(value)
+      : { status: 'failed', output: [false], findings: [], warning: falseWarning(query) }
+  const found = resultItems(value)
   if (found === undefined)
-    return errored(`${query} is ${formatValue(value).slice(0, 100)}: an array or a set is needed`)
+    return erroredResult(
+      `${query} is ${formatValue(value).slice(0, 100)}: an array or a set is needed`,
+    )
   return found.length === 0 ? PASSED : { status: 'failed', output: found, findings: [] }
 }
 
-function falseOf(query: string): string {
+function falseWarning(query: string): string {
   return `${query} is false: an array or a set of messages is expected`
 }
 
-const PASSED: Judgement = { status: 'passed', output: [], findings: [] }
+const PASSED: PolicyResult = { status: 'passed', output: [], findings: [] }
 
-function errored(message: string): Judgement {
-  return { status: 'errored', output: [], findings: [{ rule: null, ...NOWHERE, message }] }
+function erroredResult(message: string): PolicyResult {
+  return { status: 'errored', output: [], findings: [{ rule: null, ...NO_LOCATION, message }] }
 }
 
-function collected(value: Value): readonly unknown[] | undefined {
+function resultItems(value: Value): readonly unknown[] | undefined {
   if (Array.isArray(value) || value instanceof SetValue)
-    return plainList(toJson(value, RESULT_VALUES_MAX))
+    return asList(toJson(value, RESULT_VALUES_MAX))
   if (!(value instanceof ObjectValue)) return undefined
-  const plain = toJson(value, RESULT_VALUES_MAX)
-  return typeof plain === 'object' && plain !== null && Object.keys(plain).length === 0
-    ? []
-    : [plain]
+  const json = toJson(value, RESULT_VALUES_MAX)
+  return typeof json === 'object' && json !== null && Object.keys(json).length === 0 ? [] : [json]
 }
 
-function plainList(plain: unknown): readonly unknown[] {
-  return Array.isArray(plain) ? plain : [plain]
+function asList(json: unknown): readonly unknown[] {
+  return Array.isArray(json) ? json : [json]
 }
 
-interface Place {
+interface RuleLocation {
   readonly rule: string
   readonly line: number
   readonly column: number
   readonly file?: string
 }
 
-type Places = ReadonlyMap<string, Place>
+type RuleLocations = ReadonlyMap<string, RuleLocation>
 
-/** Which rule gave each message: found by asking again, with a trace. */
-function placesOf(
-  policy: OpaPolicy,
-  own: string,
+/**
+ * Returns the location of the rule that produced each message, found by a second evaluation with a
+ * trace.
+ */
+function traceRuleLocations(
+  policy: CompiledRegoPolicy,
+  ownFile: string,
   options: Parameters<PreparedDocument['evaluate']>[0],
-): Places {
-  const places = new Map<string, Place>()
-  const asked = policy.compiled.prepareDocument(policy.query, { explain: true })
-  if (!asked.ok) return places
+): RuleLocations {
+  const locations = new Map<string, RuleLocation>()
+  const prepared = policy.compiled.prepareDocument(policy.query, { explain: true })
+  if (!prepared.ok) return locations
   const path = policy.query.replace(/^data\./, '')
   const trace = (event: TraceEvent) => {
     if (event.type !== 'value' || event.rule.group.path.join('.') !== path) return
     const location = event.rule.source.locate(event.rule.rule.at)
     const rule = event.rule.group.path.at(-1) ?? ''
-    places.set(formatValue(event.value), { rule, ...placeOf(location, own) })
+    locations.set(formatValue(event.value), { rule, ...locationOf(location, ownFile) })
   }
-  asked.value.evaluate({ ...options, trace })
-  return places
+  prepared.value.evaluate({ ...options, trace })
+  return locations
 }
 
-function findingOf(
+function toFinding(
   item: unknown,
-  { places, query, name }: { places: Places; query: string; name: string },
+  { locations, query, name }: { locations: RuleLocations; query: string; name: string },
 ): v2.PolicyFinding {
-  const known = places.get(formatValue(fromJson(plainOf(item)))) ?? soleOf(places)
-  const message = typeof item === 'string' ? item : toJsonText(fromJson(plainOf(item)))
+  const location = locations.get(formatValue(fromJson(asJsonValue(item)))) ?? onlyEntry(locations)
+  const message = typeof item === 'string' ? item : toJsonString(fromJson(asJsonValue(item)))
   return {
-    rule: known?.rule ?? /\.(\w+)$/.exec(query)?.[1] ?? name,
-    line: known?.line ?? null,
-    column: known?.column ?? null,
-    ...(known?.file === undefined ? {} : { file: known.file }),
+    rule: location?.rule ?? /\.(\w+)$/.exec(query)?.[1] ?? name,
+    line: location?.line ?? null,
+    column: location?.column ?? null,
+    ...(location?.file === undefined ? {} : { file: location.file }),
     message: truncateText(message, MESSAGE_LENGTH_MAX),
-    ...(typeof item === 'string' ? {} : { value: storable(item) }),
+    ...(typeof item === 'string' ? {} : { value: toStorableJson(item) }),
   }
 }
 
-/** Judgements are stored as JSON, which has no long whole numbers; messages keep the digits. */
-function storable(item: unknown): unknown {
+/**
+ * Converts integers beyond the range of doubles, because results are stored as JSON; messages keep
+ * all digits.
+ */
+function toStorableJson(item: unknown): unknown {
   if (typeof item === 'bigint') return Number(item)
-  if (Array.isArray(item)) return item.map(storable)
+  if (Array.isArray(item)) return item.map(toStorableJson)
   if (typeof item !== 'object' || item === null) return item
   const members = Object.entries(item).map(([name, part]): [string, unknown] => [
     name,
-    storable(part),
+    toStorableJson(part),
   ])
   return Object.fromEntries(members)
 }
 
-/** A complete rule gives all messages at once. */
-function soleOf(places: Places) {
-  return places.size === 1 ? [...places.values()][0] : undefined
+/** Returns the location of the only rule: a complete rule produces all messages at once. */
+function onlyEntry(locations: RuleLocations) {
+  return locations.size === 1 ? [...locations.values()][0] : undefined
 }
 
-function plainOf(item: unknown): Parameters<typeof fromJson>[0] {
-  // It came out of `toPlain`, which gives nothing else.
+function asJsonValue(item: unknown): Parameters<typeof fromJson>[0] {
+  // The value was returned by `toJson`, so it is a JSON value.
   return item as Parameters<typeof fromJson>[0]
 }

@@ -3,12 +3,12 @@ import { describe, it } from 'node:test'
 import { v2 } from '@reeve/contract'
 import { ELLIPSIS } from '@reeve/kit/truncate-text.ts'
 import { writeBundle } from './bundle.ts'
-import { Judge } from './judge.ts'
-import type { JudgeOptions, Judgement, PolicyText } from './judgement.ts'
+import { InProcessEngine } from './judge.ts'
+import type { EngineOptions, PolicyResult, PolicyDefinition } from './judgement.ts'
 import { MESSAGE_LENGTH_MAX } from './limits.ts'
-import type { JobSubject, PlainObject, PlanSubject, Subject } from './subject.ts'
+import type { JobInput, JsonObject, PlanInput, PolicyInput } from './subject.ts'
 
-const OPTIONS: JudgeOptions = {
+const OPTIONS: EngineOptions = {
   version: '0.1.0',
   time: { nowNs: 1_700_000_000_000_000_000n, zone: 'UTC', offsetSeconds: () => 0 },
   isCancelled: () => false,
@@ -16,7 +16,7 @@ const OPTIONS: JudgeOptions = {
   offsetAt: () => 0,
 }
 
-const JOB: JobSubject = {
+const JOB: JobInput = {
   kind: 'job',
   namespace: 'default',
   token: { AccessorID: 'a-1', Policies: ['dev'] },
@@ -37,7 +37,7 @@ const JOB: JobSubject = {
   },
 }
 
-const BUCKET: PlainObject = {
+const BUCKET: JsonObject = {
   address: 'store_bucket.logs',
   mode: 'managed',
   type: 'store_bucket',
@@ -51,7 +51,7 @@ const BUCKET: PlainObject = {
   },
 }
 
-const PLAN: PlanSubject = {
+const PLAN: PlanInput = {
   kind: 'plan',
   run: { id: 'run-1', workspace: { name: 'prod', tags: ['a'] }, is_destroy: false },
   plan: {
@@ -104,12 +104,12 @@ const PLAN: PlanSubject = {
 }
 
 function judge(
-  subject: Subject,
-  policy: Partial<PolicyText> & { code: string },
-  params: PlainObject = {},
-): Judgement {
-  const full: PolicyText = { name: 'p', kind: 'native', query: null, ...policy }
-  const [judgement] = new Judge().judge(subject, [{ policy: full, params }], OPTIONS)
+  subject: PolicyInput,
+  policy: Partial<PolicyDefinition> & { code: string },
+  params: JsonObject = {},
+): PolicyResult {
+  const full: PolicyDefinition = { name: 'p', kind: 'native', query: null, ...policy }
+  const [judgement] = new InProcessEngine().evaluate(subject, [{ policy: full, params }], OPTIONS)
   assert.ok(judgement !== undefined)
   return judgement
 }
@@ -141,7 +141,7 @@ const TRUE_OF_PLAN = [
   'run.workspace.name is "prod" and not run.is_destroy',
 ]
 
-describe('native policies see', () => {
+describe('imports and globals of native policies', () => {
   for (const condition of TRUE_OF_JOB)
     it(condition, () => {
       assert.deepEqual(judge(JOB, { code: `main = ${condition}` }).findings, [])
@@ -155,27 +155,29 @@ describe('native policies see', () => {
       assert.deepEqual(judge(PLAN, { code }).findings, [])
     })
 
-  it('variables below the prefix of policies', () => {
+  it('include variables below the prefix of policies', () => {
     const code =
       'import "service_var"\nmain = service_var.get("service/native/limits").memory is "512"'
     assert.equal(judge(JOB, { code }).status, 'passed')
   })
 
-  it('run data under the other spelling', () => {
+  it('include run data under the other import name', () => {
     const code = 'import "tfplan/v2" as tfplan\nmain = tfplan.tool_version is "9.9"'
     assert.equal(judge(PLAN, { code }).status, 'passed')
   })
 
-  it('a subject that another policy has not changed', () => {
+  it('are not affected by changes of another policy', () => {
     const code =
       'import "plan/v2" as plan\ndelete(plan.variables, "region")\nmain = plan.variables is empty'
-    const policy: PolicyText = { name: 'p', kind: 'native', query: null, code }
+    const policy: PolicyDefinition = { name: 'p', kind: 'native', query: null, code }
     const other = {
       ...policy,
       code: 'import "plan/v2" as plan\nmain = plan.variables is not empty',
     }
     const asked = [policy, other].map((one) => ({ policy: one, params: {} }))
-    const statuses = new Judge().judge(PLAN, asked, OPTIONS).map(({ status }) => status)
+    const statuses = new InProcessEngine()
+      .evaluate(PLAN, asked, OPTIONS)
+      .map(({ status }) => status)
     assert.deepEqual(statuses, ['passed', 'passed'])
   })
 })
@@ -200,8 +202,8 @@ deny contains msg if {
 }
 `
 
-describe('a policy that fails', () => {
-  it('names rule, place and value: native', () => {
+describe('the finding of a failing policy', () => {
+  it('has rule, location and value: native', () => {
     const { status, findings } = judge(PLAN, { code: NATIVE_BUCKETS })
     assert.equal(status, 'failed')
     assert.deepEqual(
@@ -219,7 +221,7 @@ describe('a policy that fails', () => {
     )
   })
 
-  it('names rule, place and value: opa', () => {
+  it('has rule, location and value: opa', () => {
     const { status, findings, output } = judge(PLAN, { kind: 'opa', code: REGO_BUCKETS })
     assert.equal(status, 'failed')
     assert.deepEqual(output, ['store_bucket.logs is not encrypted'])
@@ -228,7 +230,7 @@ describe('a policy that fails', () => {
     ])
   })
 
-  it('judges jobs in both languages', () => {
+  it('policies of both languages evaluate jobs', () => {
     const native = 'main = rule { all job.task_groups as g { g.count < 3 } }'
     assert.equal(judge(JOB, { code: native }).status, 'failed')
     const opa = 'package a\n\ndeny contains "too many" if input.job.TaskGroups[_].Count > 2\n'
@@ -237,7 +239,7 @@ describe('a policy that fails', () => {
 })
 
 /** Value of the query, outcome. */
-const QUERY_VALUES: readonly (readonly [string, Judgement['status']])[] = [
+const QUERY_VALUES: readonly (readonly [string, PolicyResult['status']])[] = [
   ['v := []', 'passed'],
   ['v := ["no"]', 'failed'],
   ['v := true', 'passed'],
@@ -250,7 +252,7 @@ const QUERY_VALUES: readonly (readonly [string, Judgement['status']])[] = [
   ['v contains "x" if false', 'passed'],
 ]
 
-describe('what an opa query gives', () => {
+describe('result of an opa query', () => {
   for (const [rule, status] of QUERY_VALUES)
     it(`${rule}: ${status}`, () => {
       const code = `package q\n\n${rule}\n`
@@ -280,7 +282,7 @@ describe('an opa query is a reference with or without `data.`, or any other term
       assert.deepEqual([output, findings[0]?.message], [['no'], 'no'])
     })
 
-  it('data and input are themselves', () => {
+  it('data and input are documents', () => {
     const { output } = judge(JOB, { kind: 'opa', code, query: 'data' }, { a: 1 })
     assert.deepEqual(output, [{ parameters: { a: 1 }, q: { deny: ['no'] } }])
     assert.equal(judge(JOB, { kind: 'opa', code, query: 'input.job.Meta' }).status, 'failed')
@@ -288,7 +290,7 @@ describe('an opa query is a reference with or without `data.`, or any other term
   })
 })
 
-it('a message of an opa policy is cut before it leaves the thread of policies', () => {
+it('a message of an opa policy is truncated before it leaves the worker', () => {
   const code = `package q\n\nv contains concat("", [ "0123456789" | some _ in numbers.range(1, 2000) ])\n`
   const { findings } = judge(JOB, { kind: 'opa', code, query: 'data.q.v' })
   assert.deepEqual(
@@ -305,7 +307,7 @@ it('an opa query that is false fails with a warning that messages are expected',
   assert.equal(said.warning, undefined)
 })
 
-describe('a policy as long as an upload may be can be evaluated', () => {
+describe('a policy of the maximum upload size can be evaluated', () => {
   const filled = (head: string): string => {
     const line = '# what people write about it\n'
     const lines = Math.floor((v2.POLICY_UPLOAD_BYTES_MAX - head.length) / line.length)
@@ -319,15 +321,19 @@ describe('a policy as long as an upload may be can be evaluated', () => {
   for (const kind of ['native', 'opa'] as const)
     it(kind, () => {
       const policy = { name: 'p', kind, query: null, code: filled(cases[kind]) }
-      const judgeOnce = new Judge()
+      const judgeOnce = new InProcessEngine()
       assert.deepEqual(judgeOnce.diagnose(policy), [])
-      const [said] = judgeOnce.judge(JOB, [{ policy, params: {} }], OPTIONS)
+      const [said] = judgeOnce.evaluate(JOB, [{ policy, params: {} }], OPTIONS)
       assert.equal(said?.status, 'passed')
     })
 })
 
 describe('a policy that cannot be evaluated fails closed', () => {
-  const CASES: readonly (readonly [string, Partial<PolicyText> & { code: string }, RegExp])[] = [
+  const CASES: readonly (readonly [
+    string,
+    Partial<PolicyDefinition> & { code: string },
+    RegExp,
+  ])[] = [
     ['native syntax', { code: 'main = (' }, /expression is expected/],
     ['native error', { code: 'main = 1 + "a"' }, /not possible/],
     ['old import', { code: 'import "tfplan"\nmain = true' }, /use "tfplan\/v2"/],
@@ -351,7 +357,7 @@ describe('a policy that cannot be evaluated fails closed', () => {
     })
 })
 
-it('a native policy about plans has nothing to say about a job, and the reverse', () => {
+it('a native policy about plans is skipped for a job, and the reverse', () => {
   const skipped = (concern: string) => ({
     status: 'passed',
     output: [],
@@ -364,25 +370,25 @@ it('a native policy about plans has nothing to say about a job, and the reverse'
   const job = 'main = job.priority < 10'
   assert.deepEqual(judge(PLAN, { code: job }), skipped('job'))
   assert.equal(judge(JOB, { code: job }).status, 'failed')
-  // A variable of its own is not the host's.
+  // A variable that the policy declares itself is not a host global.
   assert.equal(judge(PLAN, { code: 'job = 1\nmain = job is 2' }).status, 'failed')
 })
 
-it('parameters of the set reach native policies', () => {
+it('parameters of the set are available to native policies', () => {
   const code = 'param max\nmain = length(job.task_groups) <= max'
   assert.equal(judge(JOB, { code }, { max: 1 }).status, 'passed')
   assert.equal(judge(JOB, { code }, { max: 0 }).status, 'failed')
   assert.equal(judge(JOB, { code }).status, 'errored')
 })
 
-it('a verdict that is no rule is told with its place', () => {
+it('the finding for main has its location', () => {
   const { findings } = judge(JOB, { code: 'a = 1\n\nmain = a is 2' })
   assert.deepEqual(findings, [
     { rule: 'main', line: 3, column: 1, message: 'main is false', value: 'false' },
   ])
 })
 
-it('parameters of the set are data of opa policies', () => {
+it('parameters of the set are available to opa policies as data', () => {
   const code =
     'package a\n\ndeny contains "many" if count(input.job.TaskGroups) > data.parameters.max\n'
   const policy = { kind: 'opa', code, query: 'data.a.deny' } as const
@@ -391,7 +397,7 @@ it('parameters of the set are data of opa policies', () => {
   assert.equal(judge(JOB, policy).status, 'passed')
 })
 
-it('a native policy imports what its set brings, and a finding names the file', () => {
+it('a native policy imports files of its set, and a finding names the file', () => {
   const code = writeBundle({
     code: 'import "groups"\nimport "limits"\nmain = rule { groups.small and limits.most is 3 }',
     modules: [['groups', 'import "limits"\nsmall = rule { limits.most > 5 }']],
@@ -409,7 +415,7 @@ it('a native policy imports what its set brings, and a finding names the file', 
   )
 })
 
-it('long numbers in what an opa policy says can be stored, and messages keep their digits', () => {
+it('long numbers in results of opa policies can be stored, and messages keep their digits', () => {
   const code = 'package a\n\ndeny contains {"n": [9007199254740993]}\n'
   const judgement = judge(JOB, { kind: 'opa', code, query: 'data.a.deny' })
   assert.equal(judgement.findings[0]?.message, '{"n":[9007199254740993]}')
@@ -437,8 +443,8 @@ it('the files of an opa set are compiled together, and a finding names the file'
   assert.deepEqual(alone.output, ['more'])
 })
 
-it('diagnostics name the place', () => {
-  const judgeOnce = new Judge()
+it('diagnostics have a location', () => {
+  const judgeOnce = new InProcessEngine()
   const found = judgeOnce.diagnose({
     name: 'p',
     kind: 'native',
@@ -461,22 +467,22 @@ it('diagnostics name the place', () => {
   )
 })
 
-describe('Judge keeps what it compiled', () => {
-  const policy = (name: string, comment = ''): PolicyText => {
+describe('cache of compiled policies', () => {
+  const policy = (name: string, comment = ''): PolicyDefinition => {
     return { name, kind: 'native', query: null, code: `# ${comment}\nmain = (` }
   }
   const long = 'x'.repeat(3 * 1024 * 1024)
 
-  it('while all of it together is short', () => {
-    const keeper = new Judge()
+  it('keeps policies while their total size is small', () => {
+    const keeper = new InProcessEngine()
     const first = keeper.diagnose(policy('a'))
     for (let i = 0; i < 100; i++) keeper.diagnose(policy(`b${i}`))
     keeper.diagnose(policy('c', long))
     assert.equal(keeper.diagnose(policy('a')), first)
   })
 
-  it('until long ones need its room; the longest is kept alone', () => {
-    const keeper = new Judge()
+  it('evicts policies for long ones; the longest is kept alone', () => {
+    const keeper = new InProcessEngine()
     const first = keeper.diagnose(policy('a', long))
     assert.equal(keeper.diagnose(policy('a', long)), first)
     const second = keeper.diagnose(policy('b', long))

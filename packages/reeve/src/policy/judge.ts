@@ -1,69 +1,86 @@
 import { LruCache } from '@reeve/kit/lru-cache.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import { COMPILED_CHARS_MAX, COMPILED_POLICIES_MAX } from './limits.ts'
-import { compileNative, judgeNative, type NativePolicy } from './judge-native.ts'
-import { compileOpa, judgeOpa, type OpaPolicy } from './judge-opa.ts'
+import {
+  compileNativePolicy,
+  evaluateNativePolicy,
+  type CompiledNativePolicy,
+} from './judge-native.ts'
+import { compileRegoPolicy, evaluateRegoPolicy, type CompiledRegoPolicy } from './judge-opa.ts'
 import type {
-  AskedPolicy,
-  Asking,
+  PolicyInvocation,
+  EvaluationContext,
   Diagnostic,
-  Judgement,
-  JudgeOptions,
-  PolicyText,
+  PolicyResult,
+  EngineOptions,
+  PolicyDefinition,
 } from './judgement.ts'
-import { NativeData } from './native-data.ts'
-import type { Subject } from './subject.ts'
+import { NativeInput } from './native-data.ts'
+import type { PolicyInput } from './subject.ts'
 
-type Compiled =
-  | { readonly kind: 'native'; readonly policy: Result<NativePolicy, readonly Diagnostic[]> }
-  | { readonly kind: 'opa'; readonly policy: Result<OpaPolicy, readonly Diagnostic[]> }
+type CachedPolicy =
+  | {
+      readonly kind: 'native'
+      readonly policy: Result<CompiledNativePolicy, readonly Diagnostic[]>
+    }
+  | { readonly kind: 'opa'; readonly policy: Result<CompiledRegoPolicy, readonly Diagnostic[]> }
 
-/** Compiles policies, keeps what it compiled, and asks them. Knows neither levels nor overrides. */
-export class Judge {
-  /** By kind, query, name and code. */
-  readonly #compiled = new LruCache<string, Compiled>({
+/**
+ * Compiles and evaluates policies in this thread, with a cache of compiled policies. It knows
+ * neither enforcement levels nor overrides.
+ */
+export class InProcessEngine {
+  /** Compiled policies by kind, query, name and code. */
+  readonly #compiled = new LruCache<string, CachedPolicy>({
     weightMax: COMPILED_CHARS_MAX,
     countMax: COMPILED_POLICIES_MAX,
     weigh: (key) => key.length,
   })
 
-  /** What is wrong with a policy's code; empty when it can be evaluated. */
-  diagnose(policy: PolicyText): readonly Diagnostic[] {
+  /** Returns the diagnostics of a policy's code: warnings if it compiles, otherwise the errors. */
+  diagnose(policy: PolicyDefinition): readonly Diagnostic[] {
     const { policy: compiled } = this.#compile(policy)
     return compiled.ok ? compiled.value.warnings : compiled.error
   }
 
-  /** Asks several policies about one subject; views of it are made once. */
-  judge(subject: Subject, policies: readonly AskedPolicy[], options: JudgeOptions): Judgement[] {
-    const data = new NativeData(subject, options)
-    return policies.map((asked) => this.#judgeOne(asked, { subject, data, options }))
+  /** Evaluates several policies for one input; the views of the input are created once. */
+  evaluate(
+    input: PolicyInput,
+    policies: readonly PolicyInvocation[],
+    options: EngineOptions,
+  ): PolicyResult[] {
+    const nativeInput = new NativeInput(input, options)
+    return policies.map((invocation) =>
+      this.#evaluateOne(invocation, { input, nativeInput, options }),
+    )
   }
 
-  #judgeOne({ policy, params }: AskedPolicy, asking: Asking): Judgement {
+  #evaluateOne({ policy, params }: PolicyInvocation, evaluation: EvaluationContext): PolicyResult {
     const compiled = this.#compile(policy)
-    if (!compiled.policy.ok) return uncompiled(compiled.policy.error)
-    if (compiled.kind === 'opa') return judgeOpa(compiled.policy.value, { policy, params }, asking)
-    asking.data.reset()
-    return judgeNative(compiled.policy.value, { policy, params }, asking)
+    if (!compiled.policy.ok) return compileFailure(compiled.policy.error)
+    if (compiled.kind === 'opa')
+      return evaluateRegoPolicy(compiled.policy.value, { policy, params }, evaluation)
+    evaluation.nativeInput.reset()
+    return evaluateNativePolicy(compiled.policy.value, { policy, params }, evaluation)
   }
 
-  #compile(policy: PolicyText): Compiled {
+  #compile(policy: PolicyDefinition): CachedPolicy {
     const key = `${policy.kind}\n${policy.query ?? ''}\n${policy.name}\n${policy.code}`
     const cached = this.#compiled.get(key)
     if (cached !== undefined) return cached
-    // Before it is compiled, which takes the most memory.
+    // Room is made before compilation, which needs the most memory.
     this.#compiled.evictFor(key.length)
-    const made: Compiled =
+    const compiled: CachedPolicy =
       policy.kind === 'native'
-        ? { kind: 'native', policy: compileNative(policy) }
-        : { kind: 'opa', policy: compileOpa(policy) }
-    this.#compiled.set(key, made)
-    return made
+        ? { kind: 'native', policy: compileNativePolicy(policy) }
+        : { kind: 'opa', policy: compileRegoPolicy(policy) }
+    this.#compiled.set(key, compiled)
+    return compiled
   }
 }
 
-/** Fails closed, with the reason. */
-function uncompiled(diagnostics: readonly Diagnostic[]): Judgement {
+/** Returns an errored result with the diagnostics: a policy that does not compile fails closed. */
+function compileFailure(diagnostics: readonly Diagnostic[]): PolicyResult {
   const errors = diagnostics.filter(({ severity }) => severity === 'error')
   return {
     status: 'errored',

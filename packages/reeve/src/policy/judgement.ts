@@ -1,48 +1,48 @@
 import type { v2 } from '@reeve/contract'
 import type { StandardImportOptions } from '@reeve/native-policy'
 import type { EvaluateOptions } from '@reeve/rego'
-import type { NativeData } from './native-data.ts'
-import type { PlainObject, Subject } from './subject.ts'
+import type { NativeInput } from './native-data.ts'
+import type { JsonObject, PolicyInput } from './subject.ts'
 
 export type Diagnostic = v2.PolicyDiagnostic
 
 /** A policy with its code. */
-export interface PolicyText {
+export interface PolicyDefinition {
   readonly name: string
   readonly kind: 'native' | 'opa'
   readonly code: string
-  /** What an `opa` policy is asked. */
+  /** Query of an `opa` policy. */
   readonly query: string | null
 }
 
-/** What a policy said about one subject. */
-export interface Judgement {
+/** Result of one policy for one input. */
+export interface PolicyResult {
   readonly status: 'passed' | 'failed' | 'errored'
   readonly output: readonly unknown[]
   readonly findings: readonly v2.PolicyFinding[]
-  /** What is odd about the policy itself, whatever it says of the subject. */
+  /** A warning about the policy itself, independent of the input. */
   readonly warning?: string
-  /** Why it was not asked, and so passed. */
+  /** Why the policy was skipped; a skipped policy passes. */
   readonly skipped?: string
 }
 
-export interface JudgeOptions extends StandardImportOptions {
+export interface EngineOptions extends StandardImportOptions {
   readonly isCancelled: () => boolean
   readonly random: () => number
-  /** How far the clocks of a zone are ahead of UTC. */
+  /** Returns the offset of a time zone from UTC in seconds. */
   readonly offsetAt: NonNullable<EvaluateOptions['zoneOffset']>
-  /** Keys and signatures of Rego. */
+  /** Cryptographic functions for Rego. */
   readonly crypto?: EvaluateOptions['crypto']
 }
 
-export interface AskedPolicy {
-  readonly policy: PolicyText
+export interface PolicyInvocation {
+  readonly policy: PolicyDefinition
   /** Parameters of the set, decoded. */
-  readonly params: PlainObject
+  readonly params: JsonObject
 }
 
-export interface Asking {
-  readonly subject: Subject
-  readonly data: NativeData
-  readonly options: JudgeOptions
+export interface EvaluationContext {
+  readonly input: PolicyInput
+  readonly nativeInput: NativeInput
+  readonly options: EngineOptions
 }

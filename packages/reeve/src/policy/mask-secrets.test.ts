@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { truncateText } from '@reeve/kit/truncate-text.ts'
-import { MASK, Secrets, withoutSecrets } from './mask-secrets.ts'
+import { MASK, SecretCollector, withoutSecrets } from './mask-secrets.ts'
 
-test('withoutSecrets hides what a policy repeats, the longer secret first', () => {
+test('redactSecrets redacts secrets in results, the longer one first', () => {
   const outcome = {
     policy_name: 'p',
     enforcement_level: 'advisory',
@@ -30,12 +30,12 @@ test('withoutSecrets hides what a policy repeats, the longer secret first', () =
   ])
 })
 
-test('Secrets are every text and number of a value, in every spelling', () => {
-  const secrets = new Secrets()
+test('SecretCollector returns every string and number of a value in every encoding', () => {
+  const secrets = new SecretCollector()
   secrets.add({ a: ['plain', 'abc', null, true], b: { c: 12345 } })
-  assert.deepEqual(secrets.texts(), ['plain', '12345'])
+  assert.deepEqual(secrets.encodedValues(), ['plain', '12345'])
   secrets.add('a"<b>')
-  assert.deepEqual(secrets.texts().slice(0, 5), [
+  assert.deepEqual(secrets.encodedValues().slice(0, 5), [
     'a\\\\\\"\\\\u003cb\\\\u003e',
     'a\\"\\u003cb\\u003e',
     'a\\\\\\"<b>',
@@ -44,7 +44,7 @@ test('Secrets are every text and number of a value, in every spelling', () => {
   ])
 })
 
-test('withoutSecrets hides the beginning of a secret that was cut, and no other text', () => {
+test('redactSecrets redacts the prefix of a truncated secret, and no other text', () => {
   const secret = Array.from({ length: 40 }, (_, i) => `part-${i}`).join(' ')
   const told = (message: string): string => {
     const findings = [{ rule: null, line: 1, column: 1, message }]
@@ -72,7 +72,7 @@ for (const [left, shown] of CUTS)
     assert.deepEqual(output, [shown])
   })
 
-test('withoutSecrets knows any number of secrets', () => {
+test('redactSecrets handles any number of secrets', () => {
   const many = Array.from({ length: 200_000 }, (_, i) => `${i}-secret`)
   const { output } = withoutSecrets({ output: ['is 12-secr…'], findings: [] }, many)
   assert.deepEqual(output, [`is ${MASK}…`])

@@ -8,12 +8,12 @@ import {
   type StandardImportOptions,
   type Value,
 } from '@reeve/native-policy'
-import { JOB_SHAPE } from './field-names.ts'
+import { JOB_FIELDS } from './field-names.ts'
 import { stripIndex } from './plan-configuration.ts'
-import { planViews, type PlanViews } from './plan-view.ts'
-import type { JobSubject, Subject } from './subject.ts'
+import { createPlanViews, type PlanViews } from './plan-view.ts'
+import type { JobInput, PolicyInput } from './subject.ts'
 
-/** The imports of run data by both of their spellings. */
+/** Imports of run data, by both of their names. */
 const DATA_IMPORTS: ReadonlyMap<string, 'plan' | 'state' | 'config' | 'run'> = new Map([
   ['plan/v2', 'plan'],
   ['tfplan/v2', 'plan'],
@@ -25,25 +25,25 @@ const DATA_IMPORTS: ReadonlyMap<string, 'plan' | 'state' | 'config' | 'run'> = n
   ['tfrun', 'run'],
 ])
 
-/** Other systems put their own name before `_var` and `_acl_token`: both mean the same here. */
+/** Other systems prefix `_var` and `_acl_token` with their own name; any prefix is accepted. */
 const VARIABLE_IMPORT = /^[a-z]+_var$/
 const TOKEN_GLOBAL = /^[a-z]+_acl_token$/
-const TOKEN_GLOBALS = /\b[a-z]+_acl_token\b/g
+const TOKEN_GLOBAL_NAMES = /\b[a-z]+_acl_token\b/g
 
-/** Every import that some policy may use. */
+/** Reports whether a policy may import this path. */
 export function isKnownImport(path: string): boolean {
   return STANDARD_IMPORTS.has(path) || DATA_IMPORTS.has(path) || VARIABLE_IMPORT.test(path)
 }
 
-/** Every spelling of what a path imports, the path itself included. */
-export function importSpellings(path: string): readonly string[] {
+/** Returns all names of an import, including the given one. */
+export function importAliases(path: string): readonly string[] {
   const kind = DATA_IMPORTS.get(path)
   if (kind === undefined) return [path]
   return [...DATA_IMPORTS].flatMap(([spelling, other]) => (other === kind ? [spelling] : []))
 }
 
-/** What to use instead of an import that there is not. */
-export function adviceForImport(path: string): string | undefined {
+/** Returns a hint for an unknown import. */
+export function importHint(path: string): string | undefined {
   const current = `${path}/v2`
   if (DATA_IMPORTS.has(current)) return `use "${current}"`
   if (path === 'http') return 'policies here reach no network'
@@ -51,17 +51,17 @@ export function adviceForImport(path: string): string | undefined {
   return `there are ${names.toSorted().join(', ')}`
 }
 
-/** Variables that only jobs bring, beside the token. */
+/** Globals that exist only for jobs, besides the token. */
 const JOB_GLOBALS: readonly string[] = ['job', 'existing_job', 'job_exists', 'namespace']
 
 /**
- * What kind of subject a policy is about, told by what it reads; undefined when that does not tell.
- * One set may so guard plans and jobs with policies of its own for each.
+ * Returns the kind of input that a policy applies to, derived from its imports and globals;
+ * undefined if they do not tell. One set can thus have policies for both plans and jobs.
  */
-export function concernOf(policy: {
+export function inputKindOf(policy: {
   readonly imports: readonly string[]
   readonly globals: readonly string[]
-}): Subject['kind'] | undefined {
+}): PolicyInput['kind'] | undefined {
   const readsPlan = policy.imports.some((path) => DATA_IMPORTS.has(path))
   const readsJob =
     policy.globals.some((name) => JOB_GLOBALS.includes(name) || TOKEN_GLOBAL.test(name)) ||
@@ -70,68 +70,70 @@ export function concernOf(policy: {
   return readsPlan ? 'plan' : 'job'
 }
 
-/** Why a policy has nothing to say about a subject; undefined when it is to be asked. */
-export function skipReason(concern: Subject['kind'] | undefined, subject: Subject) {
-  return concern === undefined || concern === subject.kind ? undefined : `it is about a ${concern}`
+/** Returns why a policy is skipped for an input; undefined if it applies. */
+export function skipReason(inputKind: PolicyInput['kind'] | undefined, input: PolicyInput) {
+  return inputKind === undefined || inputKind === input.kind
+    ? undefined
+    : `it is about a ${inputKind}`
 }
 
-/** The variables that a policy finds in its file, whatever it judges. */
-export function globalsIn(code: string): readonly string[] {
-  const tokens = new Set(code.match(TOKEN_GLOBALS))
+/** Returns the globals that a policy may use, for any input. */
+export function hostGlobals(code: string): readonly string[] {
+  const tokens = new Set(code.match(TOKEN_GLOBAL_NAMES))
   return [...JOB_GLOBALS, ...tokens]
 }
 
-/** One subject as native policies see it; made once and shared by all policies. */
-export class NativeData {
-  readonly #subject: Subject
-  readonly #settings: StandardImportOptions
+/** An input in the form that native policies receive; created once and shared by all policies. */
+export class NativeInput {
+  readonly #input: PolicyInput
+  readonly #options: StandardImportOptions
   readonly #views: PlanViews | undefined
   readonly #values = new Map<string, Value>()
 
-  constructor(subject: Subject, settings: StandardImportOptions) {
-    this.#subject = subject
-    this.#settings = settings
-    this.#views = subject.kind === 'plan' ? planViews(subject.plan) : undefined
+  constructor(subject: PolicyInput, settings: StandardImportOptions) {
+    this.#input = subject
+    this.#options = settings
+    this.#views = subject.kind === 'plan' ? createPlanViews(subject.plan) : undefined
   }
 
-  /** Made anew for each policy where a policy may change what it gets. */
+  /** Values are created again for each policy, because a policy may modify them. */
   importValue(path: string): Value | undefined {
-    const known = this.#values.get(path)
-    if (known !== undefined) return known
-    const made = standardImport(path, this.#settings) ?? this.#dataImport(path)
-    if (made !== undefined) this.#values.set(path, made)
-    return made
+    const cached = this.#values.get(path)
+    if (cached !== undefined) return cached
+    const created = standardImport(path, this.#options) ?? this.#dataImport(path)
+    if (created !== undefined) this.#values.set(path, created)
+    return created
   }
 
-  /** Another policy begins: what the last one may have changed in its views is forgotten. */
+  /** Discards values that the previous policy may have modified. */
   reset(): void {
     this.#values.clear()
   }
 
   globals(code: string): ReadonlyMap<string, Value> {
-    const subject = this.#subject
-    if (subject.kind !== 'job') return new Map()
-    const { job, existingJob, namespace, token } = subject
+    const input = this.#input
+    if (input.kind !== 'job') return new Map()
+    const { job, existingJob, namespace, token } = input
     const globals = new Map<string, Value>([
-      ['job', toLazyValue(job, JOB_SHAPE)],
-      ['existing_job', existingJob === undefined ? null : toLazyValue(existingJob, JOB_SHAPE)],
+      ['job', toLazyValue(job, JOB_FIELDS)],
+      ['existing_job', existingJob === undefined ? null : toLazyValue(existingJob, JOB_FIELDS)],
       ['job_exists', existingJob !== undefined],
       ['namespace', namespace],
     ])
-    for (const name of code.match(TOKEN_GLOBALS) ?? [])
+    for (const name of code.match(TOKEN_GLOBAL_NAMES) ?? [])
       globals.set(
         name,
-        token === undefined ? new Undefined(undefined) : toLazyValue(token, JOB_SHAPE),
+        token === undefined ? new Undefined(undefined) : toLazyValue(token, JOB_FIELDS),
       )
     return globals
   }
 
   #dataImport(path: string): Value | undefined {
-    const subject = this.#subject
-    if (subject.kind === 'job') return VARIABLE_IMPORT.test(path) ? variables(subject) : undefined
+    const input = this.#input
+    if (input.kind === 'job') return VARIABLE_IMPORT.test(path) ? variablesImport(input) : undefined
     const kind = DATA_IMPORTS.get(path)
     if (kind === undefined || this.#views === undefined) return undefined
-    if (kind === 'run') return toLazyValue(subject.run)
+    if (kind === 'run') return toLazyValue(input.run)
     const view = toLazyValue(this.#views[kind]())
     return kind === 'config' ? withStripIndex(view) : view
   }
@@ -145,11 +147,11 @@ function withStripIndex(view: Value): Value {
   return view
 }
 
-function variables({ variables: known, namespace }: JobSubject): Value {
+function variablesImport({ variables: available, namespace }: JobInput): Value {
   const get = hostFunction('get', [1, 1], ([path], context) => {
     if (typeof path !== 'string') return context.fail('get needs a path')
-    const [name = '', wanted = namespace] = path.split('@')
-    const found = known.get(`${wanted}@${name}`)
+    const [name = '', variableNamespace = namespace] = path.split('@')
+    const found = available.get(`${variableNamespace}@${name}`)
     return found === undefined ? context.undefinedHere : toLazyValue(found)
   })
   return createMap({ get })

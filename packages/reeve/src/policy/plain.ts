@@ -1,32 +1,32 @@
 import type { JsonValue } from '@reeve/native-policy'
-import type { PlainObject } from './subject.ts'
+import type { JsonObject } from './subject.ts'
 
-/** Reading plain data that may have any shape: what is missing or of another kind is empty. */
+/** Reads members of JSON data; missing members and members of another type are empty. */
 
-export function isPlainObject(value: JsonValue): value is PlainObject {
+export function isJsonObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function objectIn(value: PlainObject, name: string): PlainObject {
+export function getObject(value: JsonObject, name: string): JsonObject {
   const member = Object.hasOwn(value, name) ? value[name] : undefined
-  return isPlainObject(member) ? member : {}
+  return isJsonObject(member) ? member : {}
 }
 
-export function listIn(value: PlainObject, name: string): readonly JsonValue[] {
+export function getList(value: JsonObject, name: string): readonly JsonValue[] {
   const member = Object.hasOwn(value, name) ? value[name] : undefined
-  return isPlainList(member) ? member : []
+  return isJsonList(member) ? member : []
 }
 
-export function textIn(value: PlainObject, name: string): string {
+export function getString(value: JsonObject, name: string): string {
   const member = Object.hasOwn(value, name) ? value[name] : undefined
   return typeof member === 'string' ? member : ''
 }
 
-export function numberIn(value: PlainObject, name: string): number {
+export function getNumber(value: JsonObject, name: string): number {
   const member = Object.hasOwn(value, name) ? value[name] : undefined
   return typeof member === 'number' ? member : 0
 }
 
-function isPlainList(value: JsonValue): value is readonly JsonValue[] {
+function isJsonList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }

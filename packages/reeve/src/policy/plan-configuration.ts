@@ -1,97 +1,97 @@
 import type { JsonValue } from '@reeve/native-policy'
-import { isPlainObject, listIn, numberIn, objectIn, textIn } from './plain.ts'
-import type { PlainObject } from './subject.ts'
+import { isJsonObject, getList, getNumber, getObject, getString } from './plain.ts'
+import type { JsonObject } from './subject.ts'
 
-/** Modules inside one another; a plan that goes deeper is cut there. */
+/** Maximum nesting of modules; deeper modules are omitted. */
 const MODULE_DEPTH_MAX = 100
 
-interface Addressed {
+interface ModuleResource {
   /** Address of the module; empty for the root. */
   readonly module: string
-  readonly resource: PlainObject
+  readonly resource: JsonObject
 }
 
-/** The resources of a module and of those below it ("Values representation"). */
-export function addressesOf(
-  module: PlainObject,
+/** Returns the resources of a module and its descendants ("Values representation"). */
+export function collectResources(
+  module: JsonObject,
   children: string,
   depth = 0,
-): readonly Addressed[] {
-  const address = textIn(module, 'address')
-  const own = listIn(module, 'resources')
-    .filter(isPlainObject)
+): readonly ModuleResource[] {
+  const address = getString(module, 'address')
+  const ownResources = getList(module, 'resources')
+    .filter(isJsonObject)
     .map((resource) => ({ module: address, resource }))
-  if (depth >= MODULE_DEPTH_MAX) return own
-  const below = listIn(module, children)
-    .filter(isPlainObject)
-    .flatMap((child) => addressesOf(child, children, depth + 1))
-  return [...own, ...below]
+  if (depth >= MODULE_DEPTH_MAX) return ownResources
+  const nested = getList(module, children)
+    .filter(isJsonObject)
+    .flatMap((child) => collectResources(child, children, depth + 1))
+  return [...ownResources, ...nested]
 }
 
 interface ConfiguredModule {
   readonly address: string
-  readonly module: PlainObject
+  readonly module: JsonObject
 }
 
-/** `config/v2`: every collection over all modules, by unexpanded address. */
-export function configOf(document: PlainObject): PlainObject {
-  const configuration = objectIn(document, 'configuration')
-  const modules = modulesOf('', objectIn(configuration, 'root_module'), 0)
-  const resources = modules.flatMap(resourcesIn)
+/** Returns `config/v2`: each collection over all modules, by unexpanded address. */
+export function configView(document: JsonObject): JsonObject {
+  const configuration = getObject(document, 'configuration')
+  const modules = collectModules('', getObject(configuration, 'root_module'), 0)
+  const resources = modules.flatMap(resourcesView)
   return {
-    providers: providersOf(objectIn(configuration, 'provider_config')),
+    providers: providersView(getObject(configuration, 'provider_config')),
     resources: Object.fromEntries(
-      resources.map((resource) => [textIn(resource, 'address'), resource]),
+      resources.map((resource) => [getString(resource, 'address'), resource]),
     ),
     provisioners: Object.fromEntries(
       resources
-        .flatMap((resource) => listIn(resource, 'provisioners'))
-        .filter(isPlainObject)
-        .map((one) => [`${textIn(one, 'resource_address')}:${numberIn(one, 'index')}`, one]),
+        .flatMap((resource) => getList(resource, 'provisioners'))
+        .filter(isJsonObject)
+        .map((one) => [`${getString(one, 'resource_address')}:${getNumber(one, 'index')}`, one]),
     ),
-    variables: Object.fromEntries(modules.flatMap(variablesIn)),
-    outputs: Object.fromEntries(modules.flatMap(outputsIn)),
-    module_calls: Object.fromEntries(modules.flatMap(callsIn)),
+    variables: Object.fromEntries(modules.flatMap(variablesView)),
+    outputs: Object.fromEntries(modules.flatMap(outputsView)),
+    module_calls: Object.fromEntries(modules.flatMap(moduleCallsView)),
   }
 }
 
-function modulesOf(
+function collectModules(
   address: string,
-  module: PlainObject,
+  module: JsonObject,
   depth: number,
 ): readonly ConfiguredModule[] {
   if (depth > MODULE_DEPTH_MAX) return []
-  const below = Object.entries(objectIn(module, 'module_calls')).flatMap(([name, call]) =>
-    isPlainObject(call)
-      ? modulesOf(joined(address, `module.${name}`), objectIn(call, 'module'), depth + 1)
+  const nested = Object.entries(getObject(module, 'module_calls')).flatMap(([name, call]) =>
+    isJsonObject(call)
+      ? collectModules(joinAddress(address, `module.${name}`), getObject(call, 'module'), depth + 1)
       : [],
   )
-  return [{ address, module }, ...below]
+  return [{ address, module }, ...nested]
 }
 
-function joined(module: string, address: string): string {
+function joinAddress(module: string, address: string): string {
   return module === '' ? address : `${module}.${address}`
 }
 
-function keyed(module: string, name: string): string {
+function moduleKey(module: string, name: string): string {
   return module === '' ? name : `${module}:${name}`
 }
 
-function providersOf(providers: PlainObject): PlainObject {
+function providersView(providers: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(providers).flatMap(([key, provider]) =>
-      isPlainObject(provider)
+      isJsonObject(provider)
         ? [
             [
               key,
               {
                 provider_config_key: key,
-                name: textIn(provider, 'name'),
-                full_name: textIn(provider, 'full_name'),
-                alias: textIn(provider, 'alias'),
-                module_address: textIn(provider, 'module_address'),
+                name: getString(provider, 'name'),
+                full_name: getString(provider, 'full_name'),
+                alias: getString(provider, 'alias'),
+                module_address: getString(provider, 'module_address'),
                 config: provider['expressions'] ?? {},
-                version_constraint: textIn(provider, 'version_constraint'),
+                version_constraint: getString(provider, 'version_constraint'),
               },
             ],
           ]
@@ -100,89 +100,89 @@ function providersOf(providers: PlainObject): PlainObject {
   )
 }
 
-function resourcesIn({
+function resourcesView({
   address: module,
   module: content,
-}: ConfiguredModule): readonly PlainObject[] {
-  return listIn(content, 'resources')
-    .filter(isPlainObject)
+}: ConfiguredModule): readonly JsonObject[] {
+  return getList(content, 'resources')
+    .filter(isJsonObject)
     .map((resource) => {
-      const address = joined(module, textIn(resource, 'address'))
+      const address = joinAddress(module, getString(resource, 'address'))
       return {
         address,
         module_address: module,
-        mode: textIn(resource, 'mode'),
-        type: textIn(resource, 'type'),
-        name: textIn(resource, 'name'),
-        provider_config_key: textIn(resource, 'provider_config_key'),
-        provisioners: provisionersOf(address, listIn(resource, 'provisioners')),
+        mode: getString(resource, 'mode'),
+        type: getString(resource, 'type'),
+        name: getString(resource, 'name'),
+        provider_config_key: getString(resource, 'provider_config_key'),
+        provisioners: provisionersView(address, getList(resource, 'provisioners')),
         config: resource['expressions'] ?? {},
         count: resource['count_expression'] ?? {},
         for_each: resource['for_each_expression'] ?? {},
-        depends_on: listIn(resource, 'depends_on'),
+        depends_on: getList(resource, 'depends_on'),
       }
     })
 }
 
-function provisionersOf(
+function provisionersView(
   address: string,
   provisioners: readonly JsonValue[],
-): readonly PlainObject[] {
-  return provisioners.filter(isPlainObject).map((provisioner, index) => ({
+): readonly JsonObject[] {
+  return provisioners.filter(isJsonObject).map((provisioner, index) => ({
     resource_address: address,
-    type: textIn(provisioner, 'type'),
+    type: getString(provisioner, 'type'),
     index,
     config: provisioner['expressions'] ?? {},
   }))
 }
 
-type Entry = readonly [string, PlainObject]
+type Entry = readonly [string, JsonObject]
 
-function variablesIn({ address, module }: ConfiguredModule): readonly Entry[] {
-  return entriesIn(module, 'variables').map(([name, variable]) => [
-    keyed(address, name),
+function variablesView({ address, module }: ConfiguredModule): readonly Entry[] {
+  return objectEntries(module, 'variables').map(([name, variable]) => [
+    moduleKey(address, name),
     {
       module_address: address,
       name,
       default: variable['default'] ?? null,
-      description: textIn(variable, 'description'),
+      description: getString(variable, 'description'),
     },
   ])
 }
 
-function outputsIn({ address, module }: ConfiguredModule): readonly Entry[] {
-  return entriesIn(module, 'outputs').map(([name, output]) => [
-    keyed(address, name),
+function outputsView({ address, module }: ConfiguredModule): readonly Entry[] {
+  return objectEntries(module, 'outputs').map(([name, output]) => [
+    moduleKey(address, name),
     {
       module_address: address,
       name,
       sensitive: output['sensitive'] === true,
       value: output['expression'] ?? {},
-      description: textIn(output, 'description'),
-      depends_on: listIn(output, 'depends_on'),
+      description: getString(output, 'description'),
+      depends_on: getList(output, 'depends_on'),
     },
   ])
 }
 
-function callsIn({ address, module }: ConfiguredModule): readonly Entry[] {
-  return entriesIn(module, 'module_calls').map(([name, call]) => [
-    keyed(address, name),
+function moduleCallsView({ address, module }: ConfiguredModule): readonly Entry[] {
+  return objectEntries(module, 'module_calls').map(([name, call]) => [
+    moduleKey(address, name),
     {
       module_address: address,
       name,
-      source: textIn(call, 'source'),
+      source: getString(call, 'source'),
       config: call['expressions'] ?? {},
       count: call['count_expression'] ?? {},
-      depends_on: listIn(call, 'depends_on'),
+      depends_on: getList(call, 'depends_on'),
       for_each: call['for_each_expression'] ?? {},
-      version_constraint: textIn(call, 'version_constraint'),
+      version_constraint: getString(call, 'version_constraint'),
     },
   ])
 }
 
-function entriesIn(module: PlainObject, collection: string): readonly Entry[] {
-  return Object.entries(objectIn(module, collection)).flatMap(([name, value]): Entry[] =>
-    isPlainObject(value) ? [[name, value]] : [],
+function objectEntries(module: JsonObject, collection: string): readonly Entry[] {
+  return Object.entries(getObject(module, collection)).flatMap(([name, value]): Entry[] =>
+    isJsonObject(value) ? [[name, value]] : [],
   )
 }
 

@@ -1,44 +1,46 @@
-import { addressesOf, configOf } from './plan-configuration.ts'
-import type { PlainObject } from './subject.ts'
-import { isPlainObject, listIn, objectIn, textIn } from './plain.ts'
+import { collectResources, configView } from './plan-configuration.ts'
+import type { JsonObject } from './subject.ts'
+import { isJsonObject, getList, getObject, getString } from './plain.ts'
 import type { JsonValue } from '@reeve/native-policy'
 
-/** The collections of a plan by address, as native policies read them. */
+/** Views of a plan for native policies, with collections by address. */
 export interface PlanViews {
-  readonly plan: () => PlainObject
-  readonly state: () => PlainObject
-  readonly config: () => PlainObject
+  readonly plan: () => JsonObject
+  readonly state: () => JsonObject
+  readonly config: () => JsonObject
 }
 
-/** Each view is made when a policy first asks for it, and shared by all policies of a run. */
-export function planViews(document: PlainObject): PlanViews {
+/** Each view is created on first use and shared by all policies of a run. */
+export function createPlanViews(document: JsonObject): PlanViews {
   return {
-    plan: once(() => planOf(document)),
-    state: once(() => stateOf(document)),
-    config: once(() => configOf(document)),
+    plan: once(() => planView(document)),
+    state: once(() => stateView(document)),
+    config: once(() => configView(document)),
   }
 }
 
-function once(make: () => PlainObject): () => PlainObject {
-  let made: PlainObject | undefined
-  return () => (made ??= make())
+function once(compute: () => JsonObject): () => JsonObject {
+  let computed: JsonObject | undefined
+  return () => (computed ??= compute())
 }
 
-function planOf(document: PlainObject): PlainObject {
-  const planned = objectIn(document, 'planned_values')
+function planView(document: JsonObject): JsonObject {
+  const planned = getObject(document, 'planned_values')
   return {
     ...toolVersions(document),
-    variables: named(objectIn(document, 'variables')),
-    planned_values: { resources: resourcesOf(planned), outputs: outputsOf(planned) },
-    resource_changes: changesOf(listIn(document, 'resource_changes')),
-    resource_drift: changesOf(listIn(document, 'resource_drift')),
-    output_changes: outputChanges(objectIn(document, 'output_changes')),
+    variables: variableValues(getObject(document, 'variables')),
+    planned_values: { resources: resourceValues(planned), outputs: outputValues(planned) },
+    resource_changes: changesView(getList(document, 'resource_changes')),
+    resource_drift: changesView(getList(document, 'resource_drift')),
+    output_changes: outputChanges(getObject(document, 'output_changes')),
     raw: document,
   }
 }
 
-/** The version of the tool that made the plan has the tool's own name and is passed on as it is. */
-function toolVersions(document: PlainObject): PlainObject {
+/**
+ * Fields with the version of the planning tool are named after the tool, and are passed through.
+ */
+function toolVersions(document: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(document).filter(
       ([name, value]) =>
@@ -47,38 +49,38 @@ function toolVersions(document: PlainObject): PlainObject {
   )
 }
 
-function named(values: PlainObject): PlainObject {
+function variableValues(values: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
       name,
-      { name, value: isPlainObject(value) ? (value['value'] ?? null) : null },
+      { name, value: isJsonObject(value) ? (value['value'] ?? null) : null },
     ]),
   )
 }
 
-function changesOf(changes: readonly JsonValue[]): PlainObject {
+function changesView(changes: readonly JsonValue[]): JsonObject {
   return Object.fromEntries(
-    changes.filter(isPlainObject).map((change) => {
-      const address = textIn(change, 'address')
-      const deposed = textIn(change, 'deposed')
-      return [deposed === '' ? address : `${address}:${deposed}`, changeOf(change)]
+    changes.filter(isJsonObject).map((change) => {
+      const address = getString(change, 'address')
+      const deposed = getString(change, 'deposed')
+      return [deposed === '' ? address : `${address}:${deposed}`, changeView(change)]
     }),
   )
 }
 
-function changeOf(entry: PlainObject): PlainObject {
-  const change = objectIn(entry, 'change')
+function changeView(entry: JsonObject): JsonObject {
+  const change = getObject(entry, 'change')
   return {
-    address: textIn(entry, 'address'),
-    module_address: textIn(entry, 'module_address'),
-    mode: textIn(entry, 'mode'),
-    type: textIn(entry, 'type'),
-    name: textIn(entry, 'name'),
+    address: getString(entry, 'address'),
+    module_address: getString(entry, 'module_address'),
+    mode: getString(entry, 'mode'),
+    type: getString(entry, 'type'),
+    name: getString(entry, 'name'),
     index: entry['index'] ?? null,
-    provider_name: textIn(entry, 'provider_name'),
-    deposed: textIn(entry, 'deposed'),
+    provider_name: getString(entry, 'provider_name'),
+    deposed: getString(entry, 'deposed'),
     change: {
-      actions: listIn(change, 'actions'),
+      actions: getList(change, 'actions'),
       before: change['before'] ?? null,
       after: change['after'] ?? null,
       after_unknown: change['after_unknown'] ?? {},
@@ -86,10 +88,10 @@ function changeOf(entry: PlainObject): PlainObject {
   }
 }
 
-function outputChanges(changes: PlainObject): PlainObject {
+function outputChanges(changes: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(changes).flatMap(([name, change]) =>
-      isPlainObject(change)
+      isJsonObject(change)
         ? [[name, { name, change: { ...change, after_unknown: change['after_unknown'] ?? false } }]]
         : [],
     ),
@@ -97,16 +99,20 @@ function outputChanges(changes: PlainObject): PlainObject {
 }
 
 /** The prior state of the plan. */
-function stateOf(document: PlainObject): PlainObject {
-  const prior = objectIn(document, 'prior_state')
-  const values = objectIn(prior, 'values')
-  return { ...toolVersions(prior), resources: resourcesOf(values), outputs: outputsOf(values) }
+function stateView(document: JsonObject): JsonObject {
+  const prior = getObject(document, 'prior_state')
+  const values = getObject(prior, 'values')
+  return {
+    ...toolVersions(prior),
+    resources: resourceValues(values),
+    outputs: outputValues(values),
+  }
 }
 
-function outputsOf(values: PlainObject): PlainObject {
+function outputValues(values: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(objectIn(values, 'outputs')).flatMap(([name, output]) =>
-      isPlainObject(output)
+    Object.entries(getObject(values, 'outputs')).flatMap(([name, output]) =>
+      isJsonObject(output)
         ? [
             [
               name,
@@ -118,25 +124,27 @@ function outputsOf(values: PlainObject): PlainObject {
   )
 }
 
-function resourcesOf(values: PlainObject): PlainObject {
+function resourceValues(values: JsonObject): JsonObject {
   return Object.fromEntries(
-    addressesOf(objectIn(values, 'root_module'), 'child_modules').map(({ module, resource }) => {
-      const deposed = textIn(resource, 'deposed_key')
-      const address = textIn(resource, 'address')
-      const shown = {
-        address,
-        module_address: module,
-        mode: textIn(resource, 'mode'),
-        type: textIn(resource, 'type'),
-        name: textIn(resource, 'name'),
-        index: resource['index'] ?? null,
-        provider_name: textIn(resource, 'provider_name'),
-        values: resource['values'] ?? {},
-        depends_on: listIn(resource, 'depends_on'),
-        tainted: resource['tainted'] === true,
-        deposed_key: deposed,
-      }
-      return [deposed === '' ? address : `${address}:${deposed}`, shown]
-    }),
+    collectResources(getObject(values, 'root_module'), 'child_modules').map(
+      ({ module, resource }) => {
+        const deposed = getString(resource, 'deposed_key')
+        const address = getString(resource, 'address')
+        const view = {
+          address,
+          module_address: module,
+          mode: getString(resource, 'mode'),
+          type: getString(resource, 'type'),
+          name: getString(resource, 'name'),
+          index: resource['index'] ?? null,
+          provider_name: getString(resource, 'provider_name'),
+          values: resource['values'] ?? {},
+          depends_on: getList(resource, 'depends_on'),
+          tainted: resource['tainted'] === true,
+          deposed_key: deposed,
+        }
+        return [deposed === '' ? address : `${address}:${deposed}`, view]
+      },
+    ),
   )
 }

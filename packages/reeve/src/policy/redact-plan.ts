@@ -1,79 +1,83 @@
-import { MASK, Secrets } from './mask-secrets.ts'
-import { isObject, listOf, objectOf } from './plan-document.ts'
-import type { PlainObject } from './subject.ts'
+import { MASK, SecretCollector } from './mask-secrets.ts'
+import { isObject, asList, asObject } from './plan-document.ts'
+import type { JsonObject } from './subject.ts'
 
-/** Values that are looked for in what policies say. */
+/** Maximum number of values that are searched for in policy results. */
 const SECRETS_MAX = 1_000
 
-type Plain = Readonly<Record<string, unknown>>
+type JsonRecord = Readonly<Record<string, unknown>>
 
 /**
- * The plan as the API shows it: what `before_sensitive`, `after_sensitive`, `sensitive_values` and
- * `sensitive` mark is masked. Policies get the plan as it is.
+ * Returns the plan with all values redacted that `before_sensitive`, `after_sensitive`,
+ * `sensitive_values` and `sensitive` mark. Policies receive the unredacted plan.
  */
-export function redactPlan(plan: PlainObject): Plain {
-  return new Redaction().plan(plan)
+export function redactPlan(plan: JsonObject): JsonRecord {
+  return new PlanRedactor().plan(plan)
 }
 
-/** The values that `redactPlan` hides, as texts. */
-export function sensitiveTexts(plan: PlainObject): readonly string[] {
-  const redaction = new Redaction()
+/** Returns the texts of the values that `redactPlan` redacts. */
+export function sensitiveValues(plan: JsonObject): readonly string[] {
+  const redaction = new PlanRedactor()
   redaction.plan(plan)
-  return redaction.found.texts()
+  return redaction.secrets.encodedValues()
 }
 
-class Redaction {
-  readonly found = new Secrets(SECRETS_MAX)
+class PlanRedactor {
+  readonly secrets = new SecretCollector(SECRETS_MAX)
 
-  plan(plan: Plain): Plain {
+  plan(plan: JsonRecord): JsonRecord {
     return {
       ...plan,
-      ...this.#mapped(plan, 'resource_changes', (list) => listOf(list).map(this.#entry)),
-      ...this.#mapped(plan, 'resource_drift', (list) => listOf(list).map(this.#entry)),
-      ...this.#mapped(plan, 'output_changes', (map) => eachOf(map, this.#change)),
-      ...this.#mapped(plan, 'planned_values', this.#values),
-      ...this.#mapped(plan, 'prior_state', (state) => ({
-        ...objectOf(state),
-        ...this.#mapped(objectOf(state), 'values', this.#values),
+      ...this.#mapField(plan, 'resource_changes', (list) => asList(list).map(this.#entry)),
+      ...this.#mapField(plan, 'resource_drift', (list) => asList(list).map(this.#entry)),
+      ...this.#mapField(plan, 'output_changes', (map) => mapValues(map, this.#change)),
+      ...this.#mapField(plan, 'planned_values', this.#values),
+      ...this.#mapField(plan, 'prior_state', (state) => ({
+        ...asObject(state),
+        ...this.#mapField(asObject(state), 'values', this.#values),
       })),
-      ...this.#mapped(plan, 'variables', (map) => this.#variables(map, plan)),
-      ...this.#mapped(plan, 'configuration', (configuration) => ({
-        ...objectOf(configuration),
-        ...this.#mapped(objectOf(configuration), 'root_module', this.#declarations),
+      ...this.#mapField(plan, 'variables', (map) => this.#variables(map, plan)),
+      ...this.#mapField(plan, 'configuration', (configuration) => ({
+        ...asObject(configuration),
+        ...this.#mapField(asObject(configuration), 'root_module', this.#declarations),
       })),
     }
   }
 
-  #mapped(owner: Plain, name: string, map: (value: unknown) => unknown): Plain {
+  #mapField(owner: JsonRecord, name: string, map: (value: unknown) => unknown): JsonRecord {
     return owner[name] === undefined || owner[name] === null ? {} : { [name]: map(owner[name]) }
   }
 
   readonly #entry = (entry: unknown): unknown =>
-    isObject(entry) ? { ...entry, ...this.#mapped(entry, 'change', this.#change) } : entry
+    isObject(entry) ? { ...entry, ...this.#mapField(entry, 'change', this.#change) } : entry
 
   readonly #change = (change: unknown): unknown => {
     if (!isObject(change)) return change
     const { before, after } = change
     return {
       ...change,
-      ...(before === undefined ? {} : { before: this.#masked(before, change['before_sensitive']) }),
-      ...(after === undefined ? {} : { after: this.#masked(after, change['after_sensitive']) }),
+      ...(before === undefined
+        ? {}
+        : { before: this.#redactMarked(before, change['before_sensitive']) }),
+      ...(after === undefined
+        ? {}
+        : { after: this.#redactMarked(after, change['after_sensitive']) }),
     }
   }
 
-  /** A values representation: outputs and modules. */
+  /** Redacts a values representation: outputs and modules. */
   readonly #values = (values: unknown): unknown => {
     if (!isObject(values)) return values
     return {
       ...values,
-      ...this.#mapped(values, 'outputs', (map) =>
-        eachOf(map, (output) =>
+      ...this.#mapField(values, 'outputs', (map) =>
+        mapValues(map, (output) =>
           isObject(output) && output['sensitive'] === true
-            ? { ...output, value: this.#hidden(output['value']) }
+            ? { ...output, value: this.#redact(output['value']) }
             : output,
         ),
       ),
-      ...this.#mapped(values, 'root_module', this.#module),
+      ...this.#mapField(values, 'root_module', this.#module),
     }
   }
 
@@ -81,74 +85,78 @@ class Redaction {
     if (!isObject(module)) return module
     return {
       ...module,
-      ...this.#mapped(module, 'resources', (list) =>
-        listOf(list).map((one) =>
+      ...this.#mapField(module, 'resources', (list) =>
+        asList(list).map((one) =>
           isObject(one)
-            ? { ...one, values: this.#masked(one['values'], one['sensitive_values']) }
+            ? { ...one, values: this.#redactMarked(one['values'], one['sensitive_values']) }
             : one,
         ),
       ),
-      ...this.#mapped(module, 'child_modules', (list) => listOf(list).map(this.#module)),
+      ...this.#mapField(module, 'child_modules', (list) => asList(list).map(this.#module)),
     }
   }
 
-  /** Whether a variable is sensitive stands where it is declared. */
-  #variables(map: unknown, plan: Plain): unknown {
-    const root = objectOf(objectOf(plan['configuration'])['root_module'])
-    const declared = objectOf(root['variables'])
+  /**
+   * Redacts variables; whether one is sensitive is part of its declaration in the configuration.
+   */
+  #variables(map: unknown, plan: JsonRecord): unknown {
+    const root = asObject(asObject(plan['configuration'])['root_module'])
+    const declared = asObject(root['variables'])
     return Object.fromEntries(
-      Object.entries(objectOf(map)).map(([name, variable]): [string, unknown] => {
-        const isSensitive = objectOf(declared[name])['sensitive'] === true
+      Object.entries(asObject(map)).map(([name, variable]): [string, unknown] => {
+        const isSensitive = asObject(declared[name])['sensitive'] === true
         if (!isSensitive || !isObject(variable)) return [name, variable]
-        return [name, { ...variable, value: this.#hidden(variable['value']) }]
+        return [name, { ...variable, value: this.#redact(variable['value']) }]
       }),
     )
   }
 
-  /** A module's configuration: what its sensitive variables are unless something is given. */
+  /** Redacts the defaults of sensitive variables in the configuration of a module. */
   readonly #declarations = (module: unknown): unknown => {
     if (!isObject(module)) return module
     return {
       ...module,
-      ...this.#mapped(module, 'variables', (map) =>
-        eachOf(map, (variable) =>
+      ...this.#mapField(module, 'variables', (map) =>
+        mapValues(map, (variable) =>
           isObject(variable) && variable['sensitive'] === true && 'default' in variable
-            ? { ...variable, default: this.#hidden(variable['default']) }
+            ? { ...variable, default: this.#redact(variable['default']) }
             : variable,
         ),
       ),
-      ...this.#mapped(module, 'module_calls', (map) =>
-        eachOf(map, (call) =>
-          isObject(call) ? { ...call, ...this.#mapped(call, 'module', this.#declarations) } : call,
+      ...this.#mapField(module, 'module_calls', (map) =>
+        mapValues(map, (call) =>
+          isObject(call)
+            ? { ...call, ...this.#mapField(call, 'module', this.#declarations) }
+            : call,
         ),
       ),
     }
   }
 
-  /** `mark` is true, or has the shape of the value with true where something is sensitive. */
-  #masked(value: unknown, mark: unknown): unknown {
-    if (mark === true) return this.#hidden(value)
-    if (Array.isArray(value) && Array.isArray(mark))
-      return value.map((item, i) => this.#masked(item, mark[i]))
-    if (!isObject(value) || !isObject(mark)) return value
+  /** `mark` is true, or has the shape of the value with true for each sensitive part. */
+  #redactMarked(value: unknown, sensitivity: unknown): unknown {
+    if (sensitivity === true) return this.#redact(value)
+    if (Array.isArray(value) && Array.isArray(sensitivity))
+      return value.map((item, i) => this.#redactMarked(item, sensitivity[i]))
+    if (!isObject(value) || !isObject(sensitivity)) return value
     return Object.fromEntries(
       Object.entries(value).map(([name, part]): [string, unknown] => [
         name,
-        this.#masked(part, Object.hasOwn(mark, name) ? mark[name] : undefined),
+        this.#redactMarked(part, Object.hasOwn(sensitivity, name) ? sensitivity[name] : undefined),
       ]),
     )
   }
 
-  #hidden(value: unknown): unknown {
-    // That there is nothing is no secret.
+  #redact(value: unknown): unknown {
+    // A missing value is not secret.
     if (value === null || value === undefined) return null
-    this.found.add(value)
+    this.secrets.add(value)
     return MASK
   }
 }
 
-function eachOf(map: unknown, change: (value: unknown) => unknown): unknown {
+function mapValues(map: unknown, change: (value: unknown) => unknown): unknown {
   return Object.fromEntries(
-    Object.entries(objectOf(map)).map(([name, value]): [string, unknown] => [name, change(value)]),
+    Object.entries(asObject(map)).map(([name, value]): [string, unknown] => [name, change(value)]),
   )
 }

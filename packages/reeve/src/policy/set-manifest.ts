@@ -3,72 +3,70 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { errorAt, formatDiagnostic, type Diagnostic } from '@reeve/hcl'
 import type { JsonValue } from '@reeve/native-policy'
 import { readManifest, type Manifest, type ManifestPolicy } from './manifest.ts'
-import type { PlainObject } from './subject.ts'
+import type { JsonObject } from './subject.ts'
 
-/** What the archive of a policy set says of itself: which files are policies, at which level. */
-export interface SetManifest {
-  /** By name. */
-  readonly policies: readonly SetPolicy[]
-  /** For all of them. */
-  readonly params: PlainObject
-  /** Files, as written: relative to the manifest. */
+/** Validated manifest of a policy set. */
+export interface PolicySetManifest {
+  /** Sorted by name. */
+  readonly policies: readonly ManifestEntry[]
+  /** Parameters of all policies of the set. */
+  readonly params: JsonObject
+  /** Paths of modules by name, as written, relative to the manifest. */
   readonly modules: ReadonlyMap<string, string>
   readonly statics: ReadonlyMap<string, string>
 }
 
-export interface SetPolicy {
+export interface ManifestEntry {
   readonly name: string
   readonly description: string | null
   readonly query: string | null
   readonly level: v2.EnforcementLevel
-  /** The file, as written; undefined: the one that is called like the policy. */
+  /** Path of the code as written; undefined means the file with the name of the policy. */
   readonly source: string | undefined
-  readonly params: PlainObject
+  readonly params: JsonObject
 }
 
-/** How the file is called. */
+/** File names of manifests. */
 export const MANIFEST_FILES = {
   native: 'native.hcl',
   opa: 'policies.hcl',
 } as const satisfies Record<v2.PolicyKind, string>
 
-/**
- * Reads the manifest of a set of one kind; fails with everything that is wrong in it, a line each.
- */
+/** Reads and validates the manifest of a set. The error lists all problems, one per line. */
 export function readSetManifest(
   kind: v2.PolicyKind,
   text: string,
   file: string = MANIFEST_FILES[kind],
-): Result<SetManifest, string> {
+): Result<PolicySetManifest, string> {
   const manifest = readManifest(file, text)
-  if (!manifest.ok) return err(textOf(manifest.error))
+  if (!manifest.ok) return err(formatProblems(manifest.error))
   const { policies, params, modules, statics } = manifest.value
   if (policies.length > v2.POLICY_SET_VERSION_POLICIES_MAX)
     return err(
       `The manifest lists ${policies.length} policies; a version has at most ${v2.POLICY_SET_VERSION_POLICIES_MAX} policies`,
     )
   const problems = [
-    ...testProblems(manifest.value),
+    ...testBlockProblems(manifest.value),
     ...policies.flatMap((policy) => policyProblems(kind, policy)),
   ]
-  if (problems.length > 0) return err(textOf(problems))
+  if (problems.length > 0) return err(formatProblems(problems))
   return ok({
     policies: policies
-      .map((policy) => setPolicy(kind, policy))
+      .map((policy) => toManifestEntry(kind, policy))
       .toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
-    params: plainObject(params),
+    params: toJsonObject(params),
     modules,
     statics,
   })
 }
 
-function testProblems({ testOnly }: Manifest): readonly Diagnostic[] {
-  return testOnly.map(({ type, span }) =>
+function testBlockProblems({ testBlocks }: Manifest): readonly Diagnostic[] {
+  return testBlocks.map(({ type, span }) =>
     errorAt(span, 'Unsuitable block', `A set has no ${type}: it belongs to a test.`),
   )
 }
 
-const NAME = new RegExp(v2.POLICY_NAME_PATTERN)
+const NAME_PATTERN = new RegExp(v2.POLICY_NAME_PATTERN)
 
 function policyProblems(
   kind: v2.PolicyKind,
@@ -76,7 +74,7 @@ function policyProblems(
 ): readonly Diagnostic[] {
   const levels: readonly string[] = v2.ENFORCEMENT_LEVELS[kind]
   const found: string[] = []
-  if (!NAME.test(name) || name.length > v2.NAME_LENGTH_MAX)
+  if (!NAME_PATTERN.test(name) || name.length > v2.NAME_LENGTH_MAX)
     found.push(`"${name}" is no name: letters, numbers, - and _, at most ${v2.NAME_LENGTH_MAX}.`)
   if (!levels.includes(enforcementLevel))
     found.push(`enforcement_level must be one of ${levels.join(', ')}.`)
@@ -85,36 +83,36 @@ function policyProblems(
   return found.map((detail) => errorAt(span, 'Unsuitable policy', detail))
 }
 
-function setPolicy(kind: v2.PolicyKind, policy: ManifestPolicy): SetPolicy {
+function toManifestEntry(kind: v2.PolicyKind, policy: ManifestPolicy): ManifestEntry {
   const { name, description, query, source, params, enforcementLevel } = policy
   const levels: readonly v2.EnforcementLevel[] = v2.ENFORCEMENT_LEVELS[kind]
   return {
     name,
     description: description ?? null,
     query: query ?? null,
-    // Others were refused; what names no level has the lightest, which every kind knows.
+    // Invalid levels were rejected before. The default level exists for both kinds.
     level: levels.find((level) => level === enforcementLevel) ?? 'advisory',
     source,
-    params: plainObject(params),
+    params: toJsonObject(params),
   }
 }
 
-function plainObject(members: ReadonlyMap<string, JsonValue>): PlainObject {
-  return Object.fromEntries([...members].map(([name, value]) => [name, storable(value)]))
+function toJsonObject(members: ReadonlyMap<string, JsonValue>): JsonObject {
+  return Object.fromEntries([...members].map(([name, value]) => [name, toStorableJson(value)]))
 }
 
-/** Rows are stored as JSON, which has no whole numbers of any length. */
-function storable(value: JsonValue): JsonValue {
+/** Rows are stored as JSON, so integers beyond the range of doubles are converted. */
+function toStorableJson(value: JsonValue): JsonValue {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null) return value
-  if (isList(value)) return value.map(storable)
-  return plainObject(new Map(Object.entries(value)))
+  if (isList(value)) return value.map(toStorableJson)
+  return toJsonObject(new Map(Object.entries(value)))
 }
 
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }
 
-function textOf(diagnostics: readonly Diagnostic[]): string {
+function formatProblems(diagnostics: readonly Diagnostic[]): string {
   return diagnostics.map(formatDiagnostic).join('\n')
 }

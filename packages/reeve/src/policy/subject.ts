@@ -1,30 +1,30 @@
 import type { JsonValue } from '@reeve/native-policy'
 
-/** Plain data with named members. */
-export type PlainObject = { readonly [name: string]: JsonValue }
+/** A JSON object. */
+export type JsonObject = { readonly [name: string]: JsonValue }
 
-/** What a policy judges. */
-export type Subject = JobSubject | PlanSubject
+/** Input of a policy. */
+export type PolicyInput = JobInput | PlanInput
 
-/** A job that somebody wants to register, plan, scale, dispatch or revert. */
-export interface JobSubject {
+/** A job to be registered, planned, scaled, dispatched or reverted. */
+export interface JobInput {
   readonly kind: 'job'
-  /** With its defaults filled in, as it would be stored. */
-  readonly job: PlainObject
-  /** The job as it is now; undefined when it is new. */
-  readonly existingJob: PlainObject | undefined
+  /** The job with defaults filled in, as it would be stored. */
+  readonly job: JsonObject
+  /** The current version of the job; undefined if the job is new. */
+  readonly existingJob: JsonObject | undefined
   readonly namespace: string
-  /** Who asks; never holds the secret. Undefined when access control is off. */
-  readonly token: PlainObject | undefined
+  /** The ACL token of the caller without its secret; undefined if ACLs are disabled. */
+  readonly token: JsonObject | undefined
   /** Variables below the prefix that policies may read, by path. */
-  readonly variables: ReadonlyMap<string, PlainObject>
+  readonly variables: ReadonlyMap<string, JsonObject>
 }
 
 /** An infrastructure plan of a run in a workspace. */
-export interface PlanSubject {
+export interface PlanInput {
   readonly kind: 'plan'
-  /** The document as it was uploaded. */
-  readonly plan: PlainObject
-  /** What policies may ask of the run. */
-  readonly run: PlainObject
+  /** The plan as it was uploaded. */
+  readonly plan: JsonObject
+  /** Attributes of the run that policies can read. */
+  readonly run: JsonObject
 }

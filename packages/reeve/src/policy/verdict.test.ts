@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { objectionText, outcomeOf, verdictOf, type EnforcementLevel } from './verdict.ts'
+import {
+  formatViolation,
+  toPolicyOutcome,
+  decideEnforcement,
+  type EnforcementLevel,
+} from './verdict.ts'
 
 interface Row {
   readonly level: EnforcementLevel
@@ -37,15 +42,15 @@ function* rows(): Iterable<Row> {
 
 function decide({ level, status, overridable, override }: Row): Row['expected'] {
   const policy = { name: 'p', level, description: null, query: null }
-  const outcome = outcomeOf(policy, { status, output: [], findings: [] }, overridable)
-  const verdict = verdictOf([{ name: 's', overridable, outcomes: [outcome] }], override)
+  const outcome = toPolicyOutcome(policy, { status, output: [], findings: [] }, overridable)
+  const verdict = decideEnforcement([{ name: 's', overridable, outcomes: [outcome] }], override)
   assert.equal(verdict.isAllowed, verdict.denials.length === 0)
   if (verdict.denials.length > 0) return 'denied'
   if (verdict.overridden.length > 0) return 'overridden'
   return verdict.warnings.length > 0 ? 'warned' : 'allowed'
 }
 
-describe('verdicts', () => {
+describe('decideEnforcement', () => {
   for (const row of rows())
     it(`${row.level} ${row.status}, set ${row.overridable ? '' : 'not '}overridable, override ${row.override}: ${row.expected}`, () => {
       assert.equal(decide(row), row.expected)
@@ -53,7 +58,7 @@ describe('verdicts', () => {
 
   it('one denial among many denies', () => {
     const make = (level: EnforcementLevel, status: 'passed' | 'failed') =>
-      outcomeOf(
+      toPolicyOutcome(
         { name: level, level, description: null, query: null },
         { status, output: [], findings: [] },
         false,
@@ -66,7 +71,7 @@ describe('verdicts', () => {
       },
       { name: 'b', overridable: false, outcomes: [make('hard-mandatory', 'failed')] },
     ]
-    const verdict = verdictOf(sets, true)
+    const verdict = decideEnforcement(sets, true)
     assert.equal(verdict.isAllowed, false)
     assert.deepEqual(
       verdict.denials.map(({ set, outcome }) => [set, outcome.policy_name]),
@@ -74,14 +79,14 @@ describe('verdicts', () => {
     )
   })
 
-  it('an objection says policy, level, set, rule, place and reason', () => {
+  it('a violation is formatted with policy, level, set, rule, location and reason', () => {
     const finding = { rule: 'main', line: 3, column: 5, message: 'x is false' }
-    const outcome = outcomeOf(
+    const outcome = toPolicyOutcome(
       { name: 'small', level: 'hard-mandatory', description: null, query: null },
       { status: 'failed', output: [], findings: [finding] },
       false,
     )
-    assert.deepEqual(objectionText({ set: 'base', weight: 'final', outcome }), [
+    assert.deepEqual(formatViolation({ set: 'base', effect: 'final', outcome }), [
       'policy "small" (hard-mandatory) of set "base" failed: rule main, line 3, column 5: x is false',
     ])
   })

@@ -1,34 +1,37 @@
 import type { v2 } from '@reeve/contract'
-import type { Judgement } from './judgement.ts'
+import type { PolicyResult } from './judgement.ts'
 
 export type EnforcementLevel = v2.PolicyOutcome['enforcement_level']
 
-/** A policy of a set that applies to a subject. */
-export interface AppliedPolicy {
+/** A policy of a set that applies to an input. */
+export interface EnforcedPolicy {
   readonly name: string
   readonly level: EnforcementLevel
   readonly description: string | null
   readonly query: string | null
 }
 
-/** What one set said about a subject. */
-export interface JudgedSet {
+/** Results of the policies of one set. */
+export interface PolicySetResult {
   readonly name: string
-  /** Opens hard policies too. */
+  /** Whether failures of hard-mandatory policies can be overridden too. */
   readonly overridable: boolean
   readonly outcomes: readonly v2.PolicyOutcome[]
 }
 
-/** What a failing policy amounts to. */
-export type Weight =
-  /** It warns. */
+/** Effect of a failed policy. */
+export type EnforcementEffect =
+  /** Only warns. */
   | 'warning'
-  /** It denies, unless somebody who may passes over it. */
+  /** Denies, unless a permitted user overrides it. */
   | 'overridable'
   | 'final'
 
-/** How much a failure of this level weighs in such a set. */
-export function weightOf(level: EnforcementLevel, isOverridableSet: boolean): Weight {
+/** Returns the effect of a failure at this level in the set. */
+export function enforcementEffect(
+  level: EnforcementLevel,
+  isOverridableSet: boolean,
+): EnforcementEffect {
   switch (level) {
     case 'advisory':
       return 'warning'
@@ -40,7 +43,9 @@ export function weightOf(level: EnforcementLevel, isOverridableSet: boolean): We
   }
 }
 
-/** The level as it works in its set: an overridable set makes hard policies soft. */
+/**
+ * Returns the effective level: in an overridable set, hard-mandatory policies are soft-mandatory.
+ */
 export function effectiveLevel(
   level: EnforcementLevel,
   isOverridableSet: boolean,
@@ -48,9 +53,9 @@ export function effectiveLevel(
   return level === 'hard-mandatory' && isOverridableSet ? 'soft-mandatory' : level
 }
 
-export function outcomeOf(
-  policy: AppliedPolicy,
-  judgement: Judgement,
+export function toPolicyOutcome(
+  policy: EnforcedPolicy,
+  result: PolicyResult,
   isOverridableSet: boolean,
 ): v2.PolicyOutcome {
   return {
@@ -58,64 +63,74 @@ export function outcomeOf(
     enforcement_level: policy.level,
     effective_level: effectiveLevel(policy.level, isOverridableSet),
     query: policy.query,
-    status: judgement.status,
+    status: result.status,
     description: policy.description,
-    output: [...judgement.output],
-    findings: [...judgement.findings],
-    ...(judgement.skipped === undefined ? {} : { skipped: judgement.skipped }),
+    output: [...result.output],
+    findings: [...result.findings],
+    ...(result.skipped === undefined ? {} : { skipped: result.skipped }),
   }
 }
 
-/** A policy that did not pass, and where it belongs. */
-export interface Objection {
+/** A policy that did not pass, with its set. */
+export interface PolicyViolation {
   readonly set: string
-  readonly weight: Weight
+  readonly effect: EnforcementEffect
   readonly outcome: v2.PolicyOutcome
 }
 
-/** What all sets together say of a subject. */
-export interface Verdict {
+/** Decision over all sets for an input. */
+export interface EnforcementDecision {
   readonly isAllowed: boolean
-  /** Policies that deny: these must pass, or be passed over. */
-  readonly denials: readonly Objection[]
-  /** Policies that were passed over. */
-  readonly overridden: readonly Objection[]
+  /** Policies that deny. */
+  readonly denials: readonly PolicyViolation[]
+  /** Policies that were overridden. */
+  readonly overridden: readonly PolicyViolation[]
   /** Policies that only warn. */
-  readonly warnings: readonly Objection[]
+  readonly warnings: readonly PolicyViolation[]
 }
 
-/** An errored policy counts as failed: what cannot be evaluated does not let anything pass. */
-export function verdictOf(sets: readonly JudgedSet[], isOverriding: boolean): Verdict {
-  const objections = sets.flatMap(objectionsOf)
-  const isPassedOver = ({ weight }: Objection) => isOverriding && weight === 'overridable'
-  const denials = objections.filter((one) => one.weight !== 'warning' && !isPassedOver(one))
+/** Decides over all results. An errored policy counts as failed: it fails closed. */
+export function decideEnforcement(
+  sets: readonly PolicySetResult[],
+  isOverriding: boolean,
+): EnforcementDecision {
+  const violations = sets.flatMap(violationsIn)
+  const isOverridden = ({ effect }: PolicyViolation) => isOverriding && effect === 'overridable'
+  const denials = violations.filter((one) => one.effect !== 'warning' && !isOverridden(one))
   return {
     isAllowed: denials.length === 0,
     denials,
-    overridden: objections.filter(isPassedOver),
-    warnings: objections.filter(({ weight }) => weight === 'warning'),
+    overridden: violations.filter(isOverridden),
+    warnings: violations.filter(({ effect }) => effect === 'warning'),
   }
 }
 
-function objectionsOf({ name, overridable, outcomes }: JudgedSet): readonly Objection[] {
+function violationsIn({
+  name,
+  overridable,
+  outcomes,
+}: PolicySetResult): readonly PolicyViolation[] {
   return outcomes
     .filter(({ status }) => status !== 'passed')
     .map((outcome) => ({
       set: name,
-      weight: weightOf(outcome.enforcement_level, overridable),
+      effect: enforcementEffect(outcome.enforcement_level, overridable),
       outcome,
     }))
 }
 
-/** `policy "x" (hard-mandatory) of set "y" failed: rule main, line 3, column 5: … is false`. */
-export function objectionText({ set, outcome }: Objection): readonly string[] {
+/**
+ * Returns one line per finding, such as `policy "x" (hard-mandatory) of set "y" failed: rule main,
+ * line 3, column 5: … is false`.
+ */
+export function formatViolation({ set, outcome }: PolicyViolation): readonly string[] {
   const { policy_name, enforcement_level, status, findings } = outcome
   const head = `policy "${policy_name}" (${enforcement_level}) of set "${set}" ${status}`
   if (findings.length === 0) return [head]
-  return findings.map((finding) => `${head}: ${findingText(finding)}`)
+  return findings.map((finding) => `${head}: ${formatFinding(finding)}`)
 }
 
-function findingText({ rule, file, line, column, message }: v2.PolicyFinding): string {
+function formatFinding({ rule, file, line, column, message }: v2.PolicyFinding): string {
   const parts = [
     rule === null ? '' : `rule ${rule}`,
     file ?? '',

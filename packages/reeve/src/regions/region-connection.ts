@@ -1,16 +1,16 @@
 import { Agent, request as askPlain, type ClientRequest } from 'node:http'
 import { Agent as SecureAgent, request as askSecurely } from 'node:https'
 import type { ConnectionOptions } from 'node:tls'
-import { limitConnect } from '../cluster/index.ts'
+import { setConnectTimeout } from '../cluster/index.ts'
 
 const CONNECTIONS_MAX = 1_024
-/** Connections that wait for the next request. */
-const IDLE_MAX = 64
+/** Idle connections that are kept for later requests. */
+const IDLE_CONNECTIONS_MAX = 64
 
-/** A connection that carries nothing for this long is tested by the system. */
+/** Idle time after which the kernel probes a connection. */
 const KEEP_ALIVE_MS = 15_000
 
-/** What a server shows to those of a region, and whom it takes for one of them; asked each time. */
+/** TLS options for connections to a region's servers, read for each connection. */
 export type RegionTls = (
   region: string,
 ) => Pick<
@@ -18,7 +18,7 @@ export type RegionTls = (
   'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername' | 'checkServerIdentity'
 >
 
-export interface RegionAsk {
+export interface RegionRequest {
   readonly region: string
   /** `http://host:port` or `https://…`. */
   readonly address: string
@@ -26,14 +26,18 @@ export interface RegionAsk {
   /** Path and query. */
   readonly url: string
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  /** A connection of its own, which says for certain whether a request has left. */
-  readonly isAlone: boolean
+  /** Uses a separate connection, so that it is certain whether the request was sent. */
+  readonly usesOwnSocket: boolean
 }
 
 /** Opens requests to servers of other regions. */
 export class RegionConnections {
   readonly #tls: RegionTls
-  readonly #pooled = { keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: IDLE_MAX }
+  readonly #pooled = {
+    keepAlive: true,
+    maxSockets: CONNECTIONS_MAX,
+    maxFreeSockets: IDLE_CONNECTIONS_MAX,
+  }
   readonly #plain = new Agent(this.#pooled)
   readonly #secure = new SecureAgent(this.#pooled)
 
@@ -41,7 +45,7 @@ export class RegionConnections {
     this.#tls = tls
   }
 
-  ask({ region, address, method, url, headers, isAlone }: RegionAsk): ClientRequest {
+  request({ region, address, method, url, headers, usesOwnSocket }: RegionRequest): ClientRequest {
     const { protocol, hostname, port, host } = new URL(address)
     const isSecure = protocol === 'https:'
     const options = {
@@ -49,16 +53,21 @@ export class RegionConnections {
       port: port === '' ? (isSecure ? 443 : 80) : Number(port),
       method,
       path: url,
-      // Also of a connection of its own: who means to close hangs up on a body that it refuses.
-      headers: { connection: 'keep-alive', ...copied(headers), host },
+      // Keep-alive also on a separate connection: with `close`, a server may reset the connection
+      // instead of responding to a body that it rejects.
+      headers: { connection: 'keep-alive', ...mutableHeaders(headers), host },
     }
-    const asked = isSecure
-      ? askSecurely({ ...options, ...this.#tls(region), agent: isAlone ? false : this.#secure })
-      : askPlain({ ...options, agent: isAlone ? false : this.#plain })
-    limitConnect(asked)
-    // A machine that is gone ends no connection: the system notices, and then so do streams.
-    asked.setSocketKeepAlive(true, KEEP_ALIVE_MS)
-    return asked
+    const clientRequest = isSecure
+      ? askSecurely({
+          ...options,
+          ...this.#tls(region),
+          agent: usesOwnSocket ? false : this.#secure,
+        })
+      : askPlain({ ...options, agent: usesOwnSocket ? false : this.#plain })
+    setConnectTimeout(clientRequest)
+    // A crashed machine closes no connection; the kernel's probes detect it, and streams end.
+    clientRequest.setSocketKeepAlive(true, KEEP_ALIVE_MS)
+    return clientRequest
   }
 
   close(): void {
@@ -67,8 +76,8 @@ export class RegionConnections {
   }
 }
 
-/** Node takes lists that it may change. */
-function copied(headers: RegionAsk['headers']): Record<string, string | string[]> {
+/** Copies the headers: Node takes mutable lists. */
+function mutableHeaders(headers: RegionRequest['headers']): Record<string, string | string[]> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]): [string, string | string[]] => [
       name,
@@ -77,40 +86,44 @@ function copied(headers: RegionAsk['headers']): Record<string, string | string[]
   )
 }
 
-/** Calls when the other side is there to be written to: before that nothing has left. */
-export function whenConnected(asked: ClientRequest, address: string, go: () => void): void {
-  asked.on('socket', (socket) => {
-    if (!socket.connecting) return go()
-    socket.once(address.startsWith('https:') ? 'secureConnect' : 'connect', go)
+/** Calls back when the connection is open, TLS included: before that nothing was sent. */
+export function onConnected(
+  clientRequest: ClientRequest,
+  address: string,
+  callback: () => void,
+): void {
+  clientRequest.on('socket', (socket) => {
+    if (!socket.connecting) return callback()
+    socket.once(address.startsWith('https:') ? 'secureConnect' : 'connect', callback)
   })
 }
 
-/** The time that a request has left until its response begins. */
+/** Time limit until the response begins. */
 export interface ResponseTimeout {
-  readonly isOver: boolean
-  /** Starts anew: a part of the request was sent. */
+  readonly hasExpired: boolean
+  /** Restarts the timeout: a part of the request was sent. */
   restart(): void
 }
 
 /**
- * Ends a request whose response does not begin in time: a server that sleeps accepts connections
- * all the same. The rest of the response, which may be a stream, is not limited.
+ * Ends a request whose response does not begin in time: a suspended server still accepts
+ * connections. The rest of the response, which may be a stream, is not limited.
  */
-export function setResponseTimeout(asked: ClientRequest, ms: number): ResponseTimeout {
-  let isOver = false
+export function setResponseTimeout(clientRequest: ClientRequest, ms: number): ResponseTimeout {
+  let hasExpired = false
   const timer = setTimeout(() => {
-    isOver = true
-    asked.destroy(new Error('no answer in time'))
+    hasExpired = true
+    clientRequest.destroy(new Error('no answer in time'))
   }, ms)
   let isSettled = false
   const settle = (): void => {
     isSettled = true
     clearTimeout(timer)
   }
-  asked.once('response', settle).once('upgrade', settle).once('close', settle)
+  clientRequest.once('response', settle).once('upgrade', settle).once('close', settle)
   return {
-    get isOver() {
-      return isOver
+    get hasExpired() {
+      return hasExpired
     },
     restart: () => void (isSettled || timer.refresh()),
   }

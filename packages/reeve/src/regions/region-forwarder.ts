@@ -2,57 +2,57 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
 import {
-  endToEnd,
-  headText,
-  HOP_HEADER,
-  onGone,
-  passBody,
+  endToEndHeaders,
+  formatResponseHead,
+  FORWARDED_HEADER,
+  onClientDisconnect,
+  pipeRequestBody,
   rejectUpgrade,
 } from '../cluster/index.ts'
 import type { ForwardCallbacks, RegionTarget, RegionUpgrade } from '../http/index.ts'
 import { blockingWaitMs, LIMITS } from '../model/index.ts'
 import {
   setResponseTimeout,
-  whenConnected,
+  onConnected,
   type RegionConnections,
   type ResponseTimeout,
 } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
-import { REGION_HOP_HEADER, REGION_VIA_HEADER, withRegion, writeVia } from './region-hop.ts'
+import { REGION_FORWARD_HEADER, REGION_VIA_HEADER, withRegion, formatVia } from './region-hop.ts'
 import { SilenceWatch, type RegionServer, type SilenceLimits } from './silence-watch.ts'
-import { whyUnreached } from './why-unreached.ts'
+import { describeConnectionError } from './why-unreached.ts'
 
-/** How long forwarded requests and their streams may be without a sign of the other region. */
+/** Time limits of forwarded requests and their streams. */
 export interface ForwardLimits extends SilenceLimits {
-  /** Until the response begins, over all servers that are tried. */
+  /** Time until the response begins, over all servers that are tried. */
   readonly responseMsMax: number
-  /** Until the next server is tried, for reads. */
+  /** Time until the next server is tried, for reads. */
   readonly attemptMsMax: number
 }
 
 const DEFAULT_LIMITS: ForwardLimits = {
-  responseMsMax: LIMITS.forwardMsMax,
-  attemptMsMax: LIMITS.forwardAttemptMsMax,
+  responseMsMax: LIMITS.forwardTimeoutMs,
+  attemptMsMax: LIMITS.forwardAttemptTimeoutMs,
   silenceMs: LIMITS.forwardSilenceMs,
-  probeMsMax: LIMITS.forwardProbeMsMax,
+  probeMsMax: LIMITS.forwardProbeTimeoutMs,
 }
 
-interface Exchange extends RegionTarget, ForwardCallbacks {
+interface ProxiedRequest extends RegionTarget, ForwardCallbacks {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** When the response has to have begun, by the clock of `performance`. */
+  /** Time at which the response must have begun, by `performance.now()`. */
   readonly deadlineMs: number
 }
 
-/** Passes requests on to servers of other regions as they are, streams and upgrades included. */
-export class RegionForwarder {
+/** Forwards requests to servers of other regions unchanged, including streams and upgrades. */
+export class RegionProxy {
   readonly #directory: RegionDirectory
   readonly #connections: RegionConnections
-  readonly #underWay = new Set<{ destroy(error?: Error): unknown }>()
+  readonly #inFlight = new Set<{ destroy(error?: Error): unknown }>()
 
   readonly #limits: ForwardLimits
-  readonly #silence: SilenceWatch
-  /** This server stops: nobody else is asked. */
+  readonly #silenceWatch: SilenceWatch
+  /** This server is stopping: no further servers are tried. */
   #isClosed = false
 
   constructor(
@@ -63,7 +63,7 @@ export class RegionForwarder {
     this.#directory = directory
     this.#connections = connections
     this.#limits = { ...DEFAULT_LIMITS, ...limits }
-    this.#silence = new SilenceWatch(connections, this.#limits)
+    this.#silenceWatch = new SilenceWatch(connections, this.#limits)
   }
 
   forward(
@@ -72,55 +72,61 @@ export class RegionForwarder {
     to: RegionTarget & ForwardCallbacks,
   ): void {
     const addresses = this.#directory.addressesOf(to.region)
-    const deadlineMs = performance.now() + this.#limits.responseMsMax + heldMs(request)
+    const deadlineMs = performance.now() + this.#limits.responseMsMax + blockingMs(request)
     this.#attempt({ ...to, request, response, deadlineMs }, addresses, false)
   }
 
   /**
-   * The next server is asked only where the one before surely did nothing: it was not reached, or
-   * nothing but a read was asked of it.
+   * Tries the next server only if the previous one certainly did nothing: it was not reached, or
+   * the request was a read.
    */
-  #attempt(exchange: Exchange, addresses: readonly string[], isSecondTry: boolean): void {
+  #attempt(exchange: ProxiedRequest, addresses: readonly string[], isRetry: boolean): void {
     const { request, response, region } = exchange
     const [address = '', ...others] = addresses
-    const isRead = isReadOf(request)
-    const asked = this.#ask(exchange, address, !isRead || isSecondTry)
-    let hasLeft = false
-    let isAnswered = false
+    const isRead = isBodylessRead(request)
+    const upstreamRequest = this.#request(exchange, address, !isRead || isRetry)
+    let wasSent = false
+    let hasResponse = false
     const timeout = setResponseTimeout(
-      asked,
+      upstreamRequest,
       this.#timeoutMs(exchange, isRead && others.length > 0),
     )
-    whenConnected(asked, address, () => {
-      hasLeft = true
-      sendBody(exchange, asked, timeout)
+    onConnected(upstreamRequest, address, () => {
+      wasSent = true
+      sendBody(exchange, upstreamRequest, timeout)
     })
-    asked.on('response', (answer) => {
-      isAnswered = true
-      this.#directory.answered(region, address)
+    upstreamRequest.on('response', (upstreamResponse) => {
+      hasResponse = true
+      this.#directory.recordResponse(region, address)
       exchange.onResponse()
-      const headers = endToEnd(answer.rawHeaders)
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers)
-      // A stream may have nothing to say for long.
+      const headers = endToEndHeaders(upstreamResponse.rawHeaders)
+      response.writeHead(
+        upstreamResponse.statusCode ?? 502,
+        upstreamResponse.statusMessage,
+        headers,
+      )
+      // A stream may be silent at first.
       response.flushHeaders()
-      // Whichever side goes first ends the other.
-      pipeline(answer, response, () => undefined)
+      // The end of either side ends the other.
+      pipeline(upstreamResponse, response, () => undefined)
     })
-    const forget = onGone(response, () => asked.destroy())
-    asked.on('error', (thrown) => {
-      forget()
-      // It has said all: that it hung up on the rest of the question is nothing to the caller.
+    const removeListener = onClientDisconnect(response, () => upstreamRequest.destroy())
+    upstreamRequest.on('error', (thrown) => {
+      removeListener()
+      // The response is complete: a reset of the unread request body is not an error.
       if (response.writableEnded) return
-      // Who asked may have gone, which is no fault of the server.
-      if (!response.destroyed) this.#directory.failed(region, address)
-      // After the head of an answer there is no way to say it but to end.
-      if (isAnswered) return void response.destroy()
-      const mayAgain = (isRead || !hasLeft) && !response.destroyed && !this.#isClosed
-      // A connection that had waited too long is no server that is away.
-      if (mayAgain && asked.reusedSocket && !timeout.isOver)
+      // A client that disconnected is not a failure of the server.
+      if (!response.destroyed) this.#directory.recordFailure(region, address)
+      // The response has begun, so the only way to report a failure is to end it.
+      if (hasResponse) return void response.destroy()
+      const mayRetry = (isRead || !wasSent) && !response.destroyed && !this.#isClosed
+      // An idle connection that the server had closed does not mean that the server is down.
+      if (mayRetry && upstreamRequest.reusedSocket && !timeout.hasExpired)
         return this.#attempt(exchange, addresses, true)
-      if (mayAgain && others.length > 0) return this.#attempt(exchange, others, false)
-      exchange.onFailure(unreached(exchange, this.#why(thrown, address), hasLeft && !isRead))
+      if (mayRetry && others.length > 0) return this.#attempt(exchange, others, false)
+      exchange.onFailure(
+        unreachableMessage(exchange, this.#describeError(thrown, address), wasSent && !isRead),
+      )
     })
   }
 
@@ -132,88 +138,96 @@ export class RegionForwarder {
   #attemptUpgrade(exchange: UpgradeExchange, addresses: readonly string[]): void {
     const { client, head } = exchange
     const [address = '', ...others] = addresses
-    const asked = this.#ask(exchange, address, true)
-    let hasLeft = false
-    setResponseTimeout(asked, this.#limits.responseMsMax)
-    whenConnected(asked, address, () => (hasLeft = true))
-    const gone = (): void => void asked.destroy()
-    client.on('close', gone)
-    asked.on('upgrade', (answer, far, farHead) => {
-      this.#directory.answered(exchange.region, address)
-      client.write(headText(answer))
-      this.#join(client, far, { region: exchange.region, address })
-      if (farHead.length > 0) client.write(farHead)
-      if (head.length > 0) far.write(head)
+    const upstreamRequest = this.#request(exchange, address, true)
+    let wasSent = false
+    setResponseTimeout(upstreamRequest, this.#limits.responseMsMax)
+    onConnected(upstreamRequest, address, () => (wasSent = true))
+    const onClientClose = (): void => void upstreamRequest.destroy()
+    client.on('close', onClientClose)
+    upstreamRequest.on('upgrade', (upstreamResponse, upstreamSocket, upstreamHead) => {
+      this.#directory.recordResponse(exchange.region, address)
+      client.write(formatResponseHead(upstreamResponse))
+      this.#tunnel(client, upstreamSocket, { region: exchange.region, address })
+      if (upstreamHead.length > 0) client.write(upstreamHead)
+      if (head.length > 0) upstreamSocket.write(head)
     })
-    asked.on('response', (answer) => {
-      client.write(headText(answer))
-      pipeline(answer, client, () => undefined)
+    upstreamRequest.on('response', (upstreamResponse) => {
+      client.write(formatResponseHead(upstreamResponse))
+      pipeline(upstreamResponse, client, () => undefined)
     })
-    asked.on('error', (thrown) => {
-      client.off('close', gone)
+    upstreamRequest.on('error', (thrown) => {
+      client.off('close', onClientClose)
       if (client.destroyed) return
-      this.#directory.failed(exchange.region, address)
-      if (!hasLeft && others.length > 0 && !this.#isClosed)
+      this.#directory.recordFailure(exchange.region, address)
+      if (!wasSent && others.length > 0 && !this.#isClosed)
         return this.#attemptUpgrade(exchange, others)
-      rejectUpgrade(client, unreached(exchange, this.#why(thrown, address), hasLeft))
+      rejectUpgrade(
+        client,
+        unreachableMessage(exchange, this.#describeError(thrown, address), wasSent),
+      )
     })
-    asked.end()
+    upstreamRequest.end()
   }
 
   close(): void {
     this.#isClosed = true
-    this.#silence.close()
-    for (const one of this.#underWay) one.destroy(new Error('this server stops'))
+    this.#silenceWatch.close()
+    for (const one of this.#inFlight) one.destroy(new Error('this server stops'))
   }
 
-  #ask(
-    exchange: Omit<Exchange, 'response' | 'deadlineMs' | keyof ForwardCallbacks>,
+  #request(
+    exchange: Omit<ProxiedRequest, 'response' | 'deadlineMs' | keyof ForwardCallbacks>,
     address: string,
-    alone: boolean,
+    usesOwnSocket: boolean,
   ) {
     const { request, region } = exchange
     const { method = 'GET', url = '/' } = request
-    const asked = this.#connections.ask({
+    const upstreamRequest = this.#connections.request({
       region,
       address,
       method,
       url: withRegion(url, region),
-      headers: headersOf(exchange, { address, own: this.#directory.own }),
-      isAlone: alone,
+      headers: forwardedHeaders(exchange, { address, localRegion: this.#directory.localRegion }),
+      usesOwnSocket: usesOwnSocket,
     })
-    this.#underWay.add(asked)
+    this.#inFlight.add(upstreamRequest)
     let unwatch: () => void = () => undefined
-    asked.on('socket', (socket) => {
-      unwatch = this.#silence.watch({ region, address }, socket, (reason) => asked.destroy(reason))
+    upstreamRequest.on('socket', (socket) => {
+      unwatch = this.#silenceWatch.watch({ region, address }, socket, (reason) =>
+        upstreamRequest.destroy(reason),
+      )
     })
-    asked.on('close', () => {
+    upstreamRequest.on('close', () => {
       unwatch()
-      this.#underWay.delete(asked)
+      this.#inFlight.delete(upstreamRequest)
     })
-    return asked
+    return upstreamRequest
   }
 
-  /** For one server; where another one is left, a silent one does not take all the time. */
-  #timeoutMs({ request, deadlineMs }: Exchange, hasNext: boolean): number {
+  /** Timeout for one server; if others are left, a silent one does not use up all the time. */
+  #timeoutMs({ request, deadlineMs }: ProxiedRequest, hasNext: boolean): number {
     const leftMs = Math.max(1, deadlineMs - performance.now())
-    return hasNext ? Math.min(leftMs, this.#limits.attemptMsMax + heldMs(request)) : leftMs
+    return hasNext ? Math.min(leftMs, this.#limits.attemptMsMax + blockingMs(request)) : leftMs
   }
 
-  #why(thrown: unknown, address: string): string {
-    return whyUnreached(thrown, { address, hasAnswered: this.#directory.hasAnswered(address) })
+  #describeError(thrown: unknown, address: string): string {
+    return describeConnectionError(thrown, {
+      address,
+      hasAnswered: this.#directory.hasEverResponded(address),
+    })
   }
 
-  #join(client: Duplex, far: Socket, server: RegionServer): void {
-    const unwatch = this.#silence.watch(server, far, () => far.destroy())
-    far.setTimeout(0)
-    far.setNoDelay(true)
-    far.on('error', () => undefined)
-    client.pipe(far).pipe(client)
-    client.on('close', () => far.destroy())
-    this.#underWay.add(far)
-    far.on('close', () => {
+  #tunnel(client: Duplex, upstreamSocket: Socket, server: RegionServer): void {
+    const unwatch = this.#silenceWatch.watch(server, upstreamSocket, () => upstreamSocket.destroy())
+    upstreamSocket.setTimeout(0)
+    upstreamSocket.setNoDelay(true)
+    upstreamSocket.on('error', () => undefined)
+    client.pipe(upstreamSocket).pipe(client)
+    client.on('close', () => upstreamSocket.destroy())
+    this.#inFlight.add(upstreamSocket)
+    upstreamSocket.on('close', () => {
       unwatch()
-      this.#underWay.delete(far)
+      this.#inFlight.delete(upstreamSocket)
       client.destroy()
     })
   }
@@ -224,41 +238,42 @@ interface UpgradeExchange extends RegionUpgrade {
   readonly client: Duplex
 }
 
-function isReadOf({ method = 'GET', headers }: IncomingMessage): boolean {
-  return (method === 'GET' || method === 'HEAD') && !hasBodyOf(headers)
+function isBodylessRead({ method = 'GET', headers }: IncomingMessage): boolean {
+  return (method === 'GET' || method === 'HEAD') && !hasBody(headers)
 }
 
-/** How long the server may hold the response of a blocking query. */
-function heldMs({ url = '' }: IncomingMessage): number {
+/** How long the server may delay the response of a blocking query. */
+function blockingMs({ url = '' }: IncomingMessage): number {
   const query = new URLSearchParams(url.slice(url.indexOf('?') + 1))
   if (!query.has('index')) return 0
   const waitMs = blockingWaitMs(query.get('wait') ?? '') ?? 0
   return waitMs + waitMs / LIMITS.waitJitterShare
 }
 
-function hasBodyOf(headers: IncomingMessage['headers']): boolean {
+function hasBody(headers: IncomingMessage['headers']): boolean {
   return 'content-length' in headers || 'transfer-encoding' in headers
 }
 
-/** A client may send its body slowly: the time for the response begins with the last part. */
+/** Sends the body. A client may be slow, so the response timeout restarts with each part. */
 function sendBody(
-  { request, body }: Exchange,
-  asked: ClientRequest,
+  { request, body }: ProxiedRequest,
+  upstreamRequest: ClientRequest,
   timeout: ResponseTimeout,
 ): void {
-  if (body !== undefined) return void asked.end(body)
-  if (!hasBodyOf(request.headers)) return void asked.end()
-  passBody(request, asked)
+  if (body !== undefined) return void upstreamRequest.end(body)
+  if (!hasBody(request.headers)) return void upstreamRequest.end()
+  pipeRequestBody(request, upstreamRequest)
   request.on('data', () => timeout.restart())
 }
 
-function headersOf(
-  { request, body, reason }: Pick<Exchange, 'request' | 'body' | 'reason'>,
-  { address, own }: { readonly address: string; readonly own: string },
+function forwardedHeaders(
+  { request, body, reason }: Pick<ProxiedRequest, 'request' | 'body' | 'reason'>,
+  { address, localRegion }: { readonly address: string; readonly localRegion: string },
 ): Record<string, string | readonly string[]> {
-  const headers: Record<string, string | readonly string[]> = endToEnd(request.rawHeaders)
-  // Of the servers of one region among themselves.
-  for (const name of Object.keys(headers)) if (name.startsWith(HOP_HEADER)) delete headers[name]
+  const headers: Record<string, string | readonly string[]> = endToEndHeaders(request.rawHeaders)
+  // These headers are for servers of one region only.
+  for (const name of Object.keys(headers))
+    if (name.startsWith(FORWARDED_HEADER)) delete headers[name]
   delete headers['expect']
   if (body !== undefined) {
     delete headers['content-encoding']
@@ -266,22 +281,22 @@ function headersOf(
   }
   const { upgrade, origin, host } = request.headers
   if (upgrade !== undefined) Object.assign(headers, { connection: 'upgrade', upgrade })
-  // A page of this server is one of its own there too, because it was let in here.
+  // Pages of this server were allowed here, so they count as same-origin there too.
   if (origin !== undefined && URL.parse(origin)?.host === host) headers['origin'] = address
-  // Of two hops the first one is told of.
-  if (headers[REGION_HOP_HEADER] === undefined)
-    headers[REGION_VIA_HEADER] = writeVia(own, request.socket.remoteAddress ?? '')
-  headers[REGION_HOP_HEADER] = reason
+  // Of two forwards, the first one is recorded.
+  if (headers[REGION_FORWARD_HEADER] === undefined)
+    headers[REGION_VIA_HEADER] = formatVia(localRegion, request.socket.remoteAddress ?? '')
+  headers[REGION_FORWARD_HEADER] = reason
   return headers
 }
 
-function unreached(
-  { region, reason }: Pick<Exchange, 'region' | 'reason'>,
-  why: string,
+function unreachableMessage(
+  { region, reason }: Pick<ProxiedRequest, 'region' | 'reason'>,
+  problem: string,
   isInDoubt: boolean,
 ): string {
-  const what =
+  const subject =
     reason === 'authority' ? `the authoritative region "${region}"` : `region "${region}"`
   const outcome = isInDoubt ? ' What was asked for may or may not have happened.' : ''
-  return `${what} did not answer (${why}); try again.${outcome}`
+  return `${subject} did not answer (${problem}); try again.${outcome}`
 }

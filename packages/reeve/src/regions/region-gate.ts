@@ -10,32 +10,37 @@ import type {
 } from '../http/index.ts'
 import type { RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
-import { RegionForwarder, type ForwardLimits } from './region-forwarder.ts'
-import { readRegionHop, readVia, REGION_HOP_HEADER, REGION_VIA_HEADER } from './region-hop.ts'
+import { RegionProxy, type ForwardLimits } from './region-forwarder.ts'
+import {
+  parseForwardReason,
+  parseVia,
+  REGION_FORWARD_HEADER,
+  REGION_VIA_HEADER,
+} from './region-hop.ts'
 
-/** Sends the requests that another region answers there. */
-export class RegionGate implements RegionRouter {
+/** Routes requests that another region answers to that region. */
+export class RemoteRegionRouter implements RegionRouter {
   readonly regions: RegionDirectory
-  readonly #forwarder: RegionForwarder
+  readonly #proxy: RegionProxy
 
   constructor(
     directory: RegionDirectory,
     connections: RegionConnections,
-    /** Those of `model/limits.ts` unless given. */
+    /** Limits other than those of `model/limits.ts`. */
     limits?: Partial<ForwardLimits>,
   ) {
     this.regions = directory
-    this.#forwarder = new RegionForwarder(directory, connections, limits)
+    this.#proxy = new RegionProxy(directory, connections, limits)
   }
 
   forwardReasonOf({ headers }: IncomingMessage): ForwardReason | undefined {
-    return readRegionHop(headers[REGION_HOP_HEADER])
+    return parseForwardReason(headers[REGION_FORWARD_HEADER])
   }
 
   forwardedBy({ headers }: IncomingMessage): AuditVia | undefined {
     // A client can send the header too; it counts only on forwarded requests.
-    if (headers[REGION_HOP_HEADER] === undefined) return undefined
-    return readVia(headers[REGION_VIA_HEADER])
+    if (headers[REGION_FORWARD_HEADER] === undefined) return undefined
+    return parseVia(headers[REGION_VIA_HEADER])
   }
 
   forward(
@@ -43,15 +48,15 @@ export class RegionGate implements RegionRouter {
     response: ServerResponse,
     target: RegionTarget & ForwardCallbacks,
   ): void {
-    this.#forwarder.forward(request, response, target)
+    this.#proxy.forward(request, response, target)
   }
 
   forwardUpgrade(request: IncomingMessage, socket: Duplex, target: RegionUpgrade): void {
-    this.#forwarder.forwardUpgrade(request, socket, target)
+    this.#proxy.forwardUpgrade(request, socket, target)
   }
 
   /** Ends the requests that are being forwarded. */
   close(): void {
-    this.#forwarder.close()
+    this.#proxy.close()
   }
 }

@@ -2,44 +2,47 @@ import type { AuditVia } from '@reeve/contract'
 import type { ForwardReason } from '../http/index.ts'
 
 /**
- * Says that another region has passed a request on, and why. Nobody is trusted more for sending it:
- * it only ends loops, and keeps a part of a multi-region job from being taken for the whole.
+ * Header of a request that another region has forwarded, with the reason. It grants nothing: it
+ * only prevents loops, and distinguishes the regional subrequest of a multi-region job from the
+ * whole job.
  */
-export const REGION_HOP_HEADER = 'x-service-region-hop'
+export const REGION_FORWARD_HEADER = 'x-service-region-hop'
 
 const FORWARD_REASONS: readonly ForwardReason[] = ['named', 'authority', 'part']
 
 /**
- * Says which region has passed a request on and for whom: `us 192.0.2.7`. Nobody is trusted for it
- * either: it is kept beside the address of the connection, which is what counts.
+ * Header with the forwarding region and the client address: `us 192.0.2.7`. It is not trusted;
+ * audit records show it beside the address of the connection.
  */
 export const REGION_VIA_HEADER = 'x-service-region-via'
 
-const VIA = /^([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?: ([0-9A-Fa-f.:]{2,45}))?$/
+const VIA_PATTERN = /^([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?: ([0-9A-Fa-f.:]{2,45}))?$/
 
-export function writeVia(region: string, address: string): string {
-  // An address of this machine may have a zone, which means nothing elsewhere.
+export function formatVia(region: string, address: string): string {
+  // The zone of a link-local address has no meaning on other machines.
   return `${region} ${address.replace(/%.*$/, '')}`.trimEnd()
 }
 
-export function readVia(header: unknown): AuditVia | undefined {
-  const [, Region, Address = ''] = (typeof header === 'string' && VIA.exec(header)) || []
+export function parseVia(header: unknown): AuditVia | undefined {
+  const [, Region, Address = ''] = (typeof header === 'string' && VIA_PATTERN.exec(header)) || []
   return Region === undefined ? undefined : { Region, Address }
 }
 
-/** An unknown reason, which a later version may send, marks a forwarded request all the same. */
-export function readRegionHop(header: unknown): ForwardReason | undefined {
+/** An unknown reason, which a later version may send, still marks a forwarded request. */
+export function parseForwardReason(header: unknown): ForwardReason | undefined {
   if (header === undefined) return undefined
   return FORWARD_REASONS.find((reason) => reason === header) ?? 'authority'
 }
 
-/** The address of a request, naming this region and no other. */
+/** Returns the URL with this region as its only `region` parameter. */
 export function withRegion(url: string, region: string): string {
-  const at = url.indexOf('?')
-  const path = at < 0 ? url : url.slice(0, at)
-  const pairs = (at < 0 ? '' : url.slice(at + 1)).split('&').filter((pair) => pair !== '')
-  // Pairs are kept as they were written: whoever reads them decodes them.
-  const others = pairs.filter((pair) => !namesRegion(pair))
+  const queryStart = url.indexOf('?')
+  const path = queryStart < 0 ? url : url.slice(0, queryStart)
+  const parameters = (queryStart < 0 ? '' : url.slice(queryStart + 1))
+    .split('&')
+    .filter((pair) => pair !== '')
+  // Pairs keep their encoding.
+  const others = parameters.filter((pair) => !namesRegion(pair))
   return `${path}?${[...others, `region=${encodeURIComponent(region)}`].join('&')}`
 }
 

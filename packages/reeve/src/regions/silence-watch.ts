@@ -4,7 +4,7 @@ import type { RegionConnections } from './region-connection.ts'
 export interface SilenceLimits {
   /** A server that has sent nothing on any of its exchanges for this long is probed. */
   readonly silenceMs: number
-  /** How long it may take to answer the probe. */
+  /** Timeout of the probe. */
   readonly probeMsMax: number
 }
 
@@ -13,12 +13,12 @@ export interface RegionServer {
   readonly address: string
 }
 
-/** A request that a server of another region answers: it waits, or its response is a stream. */
+/** A forwarded request in progress: it waits, or its response is a stream. */
 interface Exchange {
   readonly socket: Socket
-  /** What the socket had received at the last check. */
+  /** Bytes that the socket had received at the last check. */
   bytesRead: number
-  /** Ends it with the reason. */
+  /** Ends the exchange with an error. */
   readonly end: (reason: Error) => void
 }
 
@@ -27,13 +27,13 @@ interface WatchedServer {
   timer: NodeJS.Timeout
 }
 
-/** Cheap, and answered without a token and without a leader; any response will do. */
+/** A cheap route that needs neither token nor leader; any response will do. */
 const PROBE_URL = '/v1/agent/health'
 
 /**
- * Ends exchanges with servers that are silent. A stream or a blocking query may rightly carry
- * nothing for long, and a suspended machine or a firewall that drops packets looks the same. So the
- * server itself is probed, on a connection of its own.
+ * Ends exchanges with servers that are silent. A stream or a blocking query may be silent for long,
+ * and a suspended machine or a firewall that drops packets looks the same. So the server is probed
+ * on a separate connection.
  */
 export class SilenceWatch {
   readonly #connections: RegionConnections
@@ -87,8 +87,15 @@ export class SilenceWatch {
 
   #probe({ region, address }: RegionServer): void {
     const { silenceMs, probeMsMax } = this.#limits
-    const request = { region, address, method: 'GET', url: PROBE_URL, headers: {}, isAlone: true }
-    const probe = this.#connections.ask(request)
+    const request = {
+      region,
+      address,
+      method: 'GET',
+      url: PROBE_URL,
+      headers: {},
+      usesOwnSocket: true,
+    }
+    const probe = this.#connections.request(request)
     const seconds = (silenceMs + probeMsMax) / 1_000
     const expire = (): void => void probe.destroy(new Error(`silent for ${seconds} s`))
     const timer = setTimeout(expire, probeMsMax)

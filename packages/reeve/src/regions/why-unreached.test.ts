@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { whyUnreached } from './why-unreached.ts'
+import { describeConnectionError } from './why-unreached.ts'
 
 const SECURE = 'https://10.0.0.1:4646'
 const PLAIN = 'http://10.0.0.1:4646'
@@ -52,7 +52,7 @@ const cases = [
   { name: 'what has no code', code: undefined, text: 'as the runtime says it' },
 ]
 for (const { name, code, address = SECURE, hasAnswered = false, text } of cases)
-  test(`why a server was not reached: ${name}`, () => {
+  test(`describeConnectionError: ${name}`, () => {
     const thrown = Object.assign(new Error('as the runtime says it'), { code })
-    assert.equal(whyUnreached(thrown, { address, hasAnswered }), text)
+    assert.equal(describeConnectionError(thrown, { address, hasAnswered }), text)
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Masking } from './masking.ts'
+import { SecretMasker } from './masking.ts'
 
 const CASES = [
   { name: 'a value', line: 'key is s3cret!', want: 'key is ***' },
@@ -10,6 +10,6 @@ const CASES = [
 ]
 for (const { name, line, want } of CASES)
   test(`masking: hides ${name}`, () => {
-    const masking = new Masking(['s3cret!', 'line-one\nline-two', 'abc'])
+    const masking = new SecretMasker(['s3cret!', 'line-one\nline-two', 'abc'])
     assert.equal(masking.mask(line), want)
   })

@@ -17,14 +17,14 @@ export interface RunnerSettings {
 }
 
 /** Context of both phases. */
-export interface Phase {
+export interface PhaseContext {
   readonly document: v2.PhaseDocument
   readonly client: PhaseClient
   readonly log: PhaseLog
   readonly tool: Tool
   readonly settings: RunnerSettings
   readonly environment: Readonly<Record<string, string>>
-  /** Where the configuration is unpacked. */
+  /** Directory into which the configuration is unpacked. */
   readonly directory: string
 }
 
@@ -32,7 +32,7 @@ export interface Phase {
 export type PhaseResult = Omit<v2.PhaseFinishRequest, 'logBytes'>
 
 /** Reads a file that may not exist. */
-export async function readOptional(path: string): Promise<Buffer | undefined> {
+export async function readFileIfExists(path: string): Promise<Buffer | undefined> {
   return await readFile(path).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined
     throw thrown

@@ -1,73 +1,73 @@
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '@reeve/kit/fault.ts'
-import { STATE_TIMES } from './limits.ts'
-import { PHASE_REFUSED, type PhaseClient } from './phase-client.ts'
+import { STATE_UPLOAD_TIMES } from './limits.ts'
+import { PHASE_REJECTED, type PhaseClient } from './phase-client.ts'
 
 /**
  * Stores the state while an apply changes it: the tool rewrites its file after each resource. A
  * lost node loses only the changes of the last seconds.
  */
-export class StatePush {
+export class StateUploader {
   readonly #path: string
   readonly #client: PhaseClient
   #stored = ''
-  #seen = ''
-  #seenMs = 0
+  #latest = ''
+  #latestMs = 0
   #storedMs = Date.now()
-  #isEnded = false
+  #isFinished = false
   #watching: Promise<void>
 
-  /** `stored` is what the server has. */
+  /** `stored` is the state that the server has. */
   constructor(path: string, client: PhaseClient, stored: string) {
     this.#path = path
     this.#client = client
     this.#stored = stored
     this.#watching = this.#watch()
-    // `end` reports it.
+    // `end` reports the error; until then the promise is not awaited.
     this.#watching.catch(() => undefined)
   }
 
-  /** Stores what the file holds now; the tool has ended. Gives why the server does not take it. */
-  async end(): Promise<string | undefined> {
-    this.#isEnded = true
+  /** Uploads the final state after the tool has ended. Returns why the server rejected it. */
+  async finish(): Promise<string | undefined> {
+    this.#isFinished = true
     try {
       await this.#watching
-      await this.#push(await this.#read())
+      await this.#upload(await this.#read())
       return undefined
     } catch (thrown) {
-      if (thrown instanceof Fault && thrown.kind === PHASE_REFUSED) return thrown.message
+      if (thrown instanceof Fault && thrown.kind === PHASE_REJECTED) return thrown.message
       throw thrown
     }
   }
 
   async #watch(): Promise<void> {
-    let mark = ''
-    while (!this.#isEnded) {
-      await sleep(STATE_TIMES.lookMs)
-      const next = await this.#mark()
-      if (next !== mark) {
-        mark = next
-        this.#seen = await this.#read()
-        this.#seenMs = Date.now()
+    let fingerprint = ''
+    while (!this.#isFinished) {
+      await sleep(STATE_UPLOAD_TIMES.lookMs)
+      const current = await this.#fingerprint()
+      if (current !== fingerprint) {
+        fingerprint = current
+        this.#latest = await this.#read()
+        this.#latestMs = Date.now()
       }
       const nowMs = Date.now()
-      const rests = nowMs - this.#seenMs >= STATE_TIMES.restMs
-      const isLate = nowMs - this.#storedMs >= STATE_TIMES.latestMs
-      if (rests || isLate) await this.#push(this.#seen)
+      const isSettled = nowMs - this.#latestMs >= STATE_UPLOAD_TIMES.restMs
+      const isLate = nowMs - this.#storedMs >= STATE_UPLOAD_TIMES.latestMs
+      if (isSettled || isLate) await this.#upload(this.#latest)
     }
   }
 
-  async #push(state: string): Promise<void> {
-    if (state === this.#stored || !isState(state)) return
+  async #upload(state: string): Promise<void> {
+    if (state === this.#stored || !isCompleteState(state)) return
     await this.#client.send({ method: 'PUT', path: '/state', body: Buffer.from(state) })
     this.#stored = state
     this.#storedMs = Date.now()
   }
 
-  async #mark(): Promise<string> {
-    const found = await stat(this.#path).catch(() => undefined)
-    return found === undefined ? '' : `${found.mtimeMs}/${found.size}/${found.ino}`
+  async #fingerprint(): Promise<string> {
+    const stats = await stat(this.#path).catch(() => undefined)
+    return stats === undefined ? '' : `${stats.mtimeMs}/${stats.size}/${stats.ino}`
   }
 
   async #read(): Promise<string> {
@@ -75,8 +75,8 @@ export class StatePush {
   }
 }
 
-/** The tool may be in the middle of writing. */
-function isState(text: string): boolean {
+/** Reports whether the text is a complete JSON document: the tool may still be writing the file. */
+function isCompleteState(text: string): boolean {
   try {
     return text !== '' && typeof JSON.parse(text) === 'object'
   } catch {

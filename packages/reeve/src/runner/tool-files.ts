@@ -5,6 +5,6 @@ export const LOCK_FILE = '.terraform.lock.hcl'
 export const PLAN_FILE = 'reeve.tfplan'
 export const GENERATED_FILE = 'generated.tf'
 
-/** Takes the place of whatever backend the configuration names: the state is a file here. */
+/** Replaces the backend of the configuration, so that the state is a local file. */
 export const BACKEND_OVERRIDE = 'terraform {\n  backend "local" {}\n}\n'
 export const OVERRIDE_FILE = 'zz_reeve_override.tf'

@@ -9,7 +9,7 @@ import { BACKEND_OVERRIDE, OVERRIDE_FILE } from './tool-files.ts'
 
 const PRIVATE = { mode: 0o600 }
 
-/** Unpacks the configuration; gives the directory of the root module. */
+/** Unpacks the configuration and returns the directory of the root module. */
 export async function unpackConfiguration(
   archive: Uint8Array,
   directory: string,
@@ -34,24 +34,27 @@ function rootModule(directory: string, workingDirectory: string | null): string 
   return join(directory, path)
 }
 
-/** Files of values that win over those in the configuration; the arguments that name them. */
+/**
+ * Writes the values of input variables to files that override the configuration, and returns the
+ * arguments that name them.
+ */
 export async function writeVariables(
   variables: readonly v2.PhaseVariable[],
   directory: string,
 ): Promise<readonly string[]> {
-  const own = variables.filter(({ category }) => category === 'input')
-  const texts = own.filter(({ hcl }) => !hcl)
-  const expressions = own.filter(({ hcl }) => hcl)
+  const inputs = variables.filter(({ category }) => category === 'input')
+  const literals = inputs.filter(({ hcl }) => !hcl)
+  const expressions = inputs.filter(({ hcl }) => hcl)
   const files: string[] = []
   const write = async (name: string, content: string): Promise<void> => {
     const path = join(directory, name)
     await writeFile(path, content, PRIVATE)
     files.push(`-var-file=${path}`)
   }
-  if (texts.length > 0)
+  if (literals.length > 0)
     await write(
       'reeve.tfvars.json',
-      JSON.stringify(Object.fromEntries(texts.map(({ key, value }) => [key, value]))),
+      JSON.stringify(Object.fromEntries(literals.map(({ key, value }) => [key, value]))),
     )
   if (expressions.length > 0)
     await write('reeve.tfvars', expressions.map(({ key, value }) => `${key} = ${value}\n`).join(''))

@@ -1,29 +1,29 @@
 import type { DesiredUpdates } from '@reeve/contract'
 import { NO_UPDATES } from './outcome.ts'
-import type { PlacementReason } from './reconcile/placement.ts'
-import { REASONS } from './reconcile/reasons.ts'
-import type { GroupChanges } from './reconcile/reconcile-group.ts'
+import type { PlacementCause } from './reconcile/placement.ts'
+import { STOP_DESCRIPTIONS } from './reconcile/reasons.ts'
+import type { ReconcileResult } from './reconcile/reconcile-group.ts'
 
-/** What happens to the allocations of a group, in numbers. */
-export function desiredUpdates(changes: GroupChanges): DesiredUpdates {
-  const { place, stop, update, later, ignored } = changes
-  const counts = new Map<PlacementReason, number>()
-  for (const { why } of place) counts.set(why, (counts.get(why) ?? 0) + 1)
-  const count = (...whys: readonly PlacementReason[]): number =>
-    whys.reduce((sum, why) => sum + (counts.get(why) ?? 0), 0)
-  const migrating = stop.filter((entry) => entry.reason === REASONS.migrating).length
+/** Counts the changes to the allocations of a group by kind. */
+export function desiredUpdates(changes: ReconcileResult): DesiredUpdates {
+  const { placements, stops, inPlaceUpdates, rescheduleLater, ignoredCount } = changes
+  const counts = new Map<PlacementCause, number>()
+  for (const { cause } of placements) counts.set(cause, (counts.get(cause) ?? 0) + 1)
+  const count = (...causes: readonly PlacementCause[]): number =>
+    causes.reduce((sum, why) => sum + (counts.get(why) ?? 0), 0)
+  const migrateCount = stops.filter((entry) => entry.reason === STOP_DESCRIPTIONS.migrating).length
   return {
     ...NO_UPDATES,
-    Ignore: ignored,
+    Ignore: ignoredCount,
     Place: count('missing', 'lost', 'failed', 'stranded'),
-    Migrate: migrating,
-    Stop: stop.length - migrating,
-    InPlaceUpdate: update.length,
+    Migrate: migrateCount,
+    Stop: stops.length - migrateCount,
+    InPlaceUpdate: inPlaceUpdates.length,
     DestructiveUpdate: count('destructive'),
     Canary: count('canary'),
-    Disconnect: changes.disconnect.length,
-    Reconnect: changes.reconnect.length,
+    Disconnect: changes.disconnecting.length,
+    Reconnect: changes.reconnected.length,
     RescheduleNow: count('failed', 'stranded'),
-    RescheduleLater: later.length + changes.strandedLater.length,
+    RescheduleLater: rescheduleLater.length + changes.disconnectReplaceLater.length,
   }
 }

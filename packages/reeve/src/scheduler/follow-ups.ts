@@ -1,9 +1,9 @@
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { AllocationRow } from '../model/index.ts'
-import type { Deferred } from './reconcile/classify.ts'
+import type { DelayedReschedule } from './reconcile/classify.ts'
 
-/** Allocations due within this of one another share a follow-up. */
-const FOLLOW_UP_WINDOW_MS = 5_000
+/** Allocations due within this window share a follow-up evaluation. */
+const BATCH_WINDOW_MS = 5_000
 
 export interface FollowUpBatch {
   readonly firstMs: number
@@ -11,13 +11,13 @@ export interface FollowUpBatch {
   readonly rows: readonly AllocationRow[]
 }
 
-/** Who waits, in batches of those that are due together, the first to be due first. */
-export function batchFollowUps(waiting: readonly Deferred[]): readonly FollowUpBatch[] {
+/** Groups delayed allocations that are due together, earliest first. */
+export function batchFollowUps(delayed: readonly DelayedReschedule[]): readonly FollowUpBatch[] {
   const batches: { firstMs: number; lastMs: number; rows: AllocationRow[] }[] = []
-  const order = waiting.toSorted((a, b) => a.dueMs - b.dueMs || compareText(a.row.ID, b.row.ID))
-  for (const { row, dueMs } of order) {
+  const sorted = delayed.toSorted((a, b) => a.dueMs - b.dueMs || compareText(a.row.ID, b.row.ID))
+  for (const { row, dueMs } of sorted) {
     const batch = batches.at(-1)
-    if (batch === undefined || dueMs > batch.firstMs + FOLLOW_UP_WINDOW_MS) {
+    if (batch === undefined || dueMs > batch.firstMs + BATCH_WINDOW_MS) {
       batches.push({ firstMs: dueMs, lastMs: dueMs, rows: [row] })
       continue
     }

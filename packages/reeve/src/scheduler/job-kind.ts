@@ -1,12 +1,14 @@
 import type { Job } from '@reeve/contract'
 import { isSystemType } from '../model/index.ts'
 
-/** Whether the job runs once on every node rather than so many times anywhere. */
+/** True for jobs that run on every feasible node (system and sysbatch). */
 export function isSystemJob(job: Job): boolean {
   return isSystemType(job.Type)
 }
 
-/** Whether all that is missing of the job is placed at once or nothing; not so on every node. */
-export function isPlacedAtOnce(job: Job): boolean {
+/**
+ * True if missing allocations are placed all together or not at all; does not apply to system jobs.
+ */
+export function isAllAtOnce(job: Job): boolean {
   return job.AllAtOnce && !isSystemJob(job)
 }

@@ -15,8 +15,8 @@ import { allocationStub, newEvaluation, type AllocationRow } from '../model/inde
 import { batchFollowUps } from './follow-ups.ts'
 import type { Plan } from './plan.ts'
 import type { Placer } from './placer.ts'
-import type { Deferred } from './reconcile/classify.ts'
-import { REASONS } from './reconcile/reasons.ts'
+import type { DelayedReschedule } from './reconcile/classify.ts'
+import { STOP_DESCRIPTIONS } from './reconcile/reasons.ts'
 import type { ClusterView, SchedulingContext } from './view.ts'
 
 export const NO_UPDATES: DesiredUpdates = {
@@ -34,51 +34,53 @@ export const NO_UPDATES: DesiredUpdates = {
   RescheduleLater: 0,
 }
 
-export interface OutcomeOptions {
+export interface PlanBuilderOptions {
   readonly view: ClusterView
   readonly evaluation: Evaluation
   readonly context: SchedulingContext
 }
 
-/** The evaluations that a run carries out: what waits for one of them has its turn. */
-export function evaluationIdsOf({
+/**
+ * IDs of the evaluations that this run processes. Allocations that wait for one of them are due.
+ */
+export function coalescedEvaluationIds({
   evaluation,
   context,
-}: Pick<OutcomeOptions, 'evaluation' | 'context'>): ReadonlySet<string> {
-  return new Set([evaluation, ...(context.settles ?? [])].map(({ ID }) => ID))
+}: Pick<PlanBuilderOptions, 'evaluation' | 'context'>): ReadonlySet<string> {
+  return new Set([evaluation, ...(context.coalescedEvaluations ?? [])].map(({ ID }) => ID))
 }
 
-/** How an existing allocation changes; the first of these that applies names it. */
-const KINDS = ['stop', 'update', 'note'] as const
-type Kind = (typeof KINDS)[number]
+/** Kinds of change to an existing allocation; the first that applies wins. */
+const CHANGE_KINDS = ['stop', 'update', 'note'] as const
+type ChangeKind = (typeof CHANGE_KINDS)[number]
 
-interface Changed {
-  readonly kind: Kind
+interface AllocationChange {
+  readonly kind: ChangeKind
   readonly row: AllocationRow
 }
 
-/** Gathers what one evaluation decides, and makes the plan of it. */
-export class Outcome {
-  readonly #options: OutcomeOptions
-  /** One entry for each allocation, so that no change of it overwrites another. */
-  readonly #changed = new Map<string, Changed>()
+/** Collects the decisions of one evaluation and builds the plan. */
+export class PlanBuilder {
+  readonly #options: PlanBuilderOptions
+  /** One entry per allocation; later changes are merged into it. */
+  readonly #changesById = new Map<string, AllocationChange>()
   readonly #placements: AllocationRow[] = []
-  readonly #victims = new Map<string, AllocationRow>()
-  readonly #preempting = new Map<string, number>()
+  readonly #preemptedRows = new Map<string, AllocationRow>()
+  readonly #preemptionCounts = new Map<string, number>()
   readonly #withheld: AllocationRow[] = []
-  readonly #heldBack = new Map<string, number>()
+  readonly #withheldByBudget = new Map<string, number>()
   readonly #followUps: Evaluation[] = []
-  readonly #failures = new Map<string, Failure>()
-  readonly #desired = new Map<string, DesiredUpdates>()
-  readonly #ended: Deployment[] = []
+  readonly #failures = new Map<string, PlacementFailure>()
+  readonly #desiredUpdates = new Map<string, DesiredUpdates>()
+  readonly #endedDeployments: Deployment[] = []
   #deployment: Deployment | undefined
   #deploymentId: string | undefined
 
-  constructor(options: OutcomeOptions) {
+  constructor(options: PlanBuilderOptions) {
     this.#options = options
   }
 
-  /** Ends an allocation; a second call for the same one adds to the first. */
+  /** Stops an allocation; further calls for the same one merge their fields. */
   stop(row: AllocationRow, change: Partial<AllocationRow>): void {
     this.#change('stop', row, { DesiredStatus: 'stop', ...change })
   }
@@ -87,143 +89,142 @@ export class Outcome {
     this.#change('update', row, change)
   }
 
-  note(row: AllocationRow, change: Partial<AllocationRow>): void {
+  updateAttributes(row: AllocationRow, change: Partial<AllocationRow>): void {
     this.#change('note', row, change)
   }
 
-  #change(kind: Kind, row: AllocationRow, change: Partial<AllocationRow>): void {
-    const before = this.#changed.get(row.ID)
-    const strongest = KINDS.find((one) => one === kind || one === before?.kind) ?? kind
-    const next = { ...(before?.row ?? row), ...change, ...this.#written() }
-    this.#changed.set(row.ID, { kind: strongest, row: next })
+  #change(kind: ChangeKind, row: AllocationRow, change: Partial<AllocationRow>): void {
+    const before = this.#changesById.get(row.ID)
+    const strongest = CHANGE_KINDS.find((one) => one === kind || one === before?.kind) ?? kind
+    const next = { ...(before?.row ?? row), ...change, ...this.#modifyTime() }
+    this.#changesById.set(row.ID, { kind: strongest, row: next })
   }
 
-  /** A new allocation, and those of other jobs that make room for it. */
-  place(row: AllocationRow, victims: readonly AllocationRow[] = []): void {
+  /** Adds a placement and the allocations of other jobs that it preempts. */
+  place(row: AllocationRow, preempted: readonly AllocationRow[] = []): void {
     this.#placements.push(row)
-    for (const victim of victims)
-      this.#victims.set(victim.ID, {
+    for (const victim of preempted)
+      this.#preemptedRows.set(victim.ID, {
         ...victim,
         DesiredStatus: 'evict',
-        DesiredDescription: REASONS.preempted(row.ID),
+        DesiredDescription: STOP_DESCRIPTIONS.preempted(row.ID),
         PreemptedByAllocation: row.ID,
-        ...this.#written(),
+        ...this.#modifyTime(),
       })
     const { TaskGroup: group } = row
-    if (victims.length > 0)
-      this.#preempting.set(group, (this.#preempting.get(group) ?? 0) + victims.length)
+    if (preempted.length > 0)
+      this.#preemptionCounts.set(group, (this.#preemptionCounts.get(group) ?? 0) + preempted.length)
   }
 
   get placementCount(): number {
     return this.#placements.length
   }
 
-  get hasFailed(): boolean {
+  get hasFailedPlacements(): boolean {
     return this.#failures.size > 0
   }
 
   /**
-   * From here on things are placed. Calling what is returned takes all of it back: who was placed,
-   * who would have ended for it, and who would have been displaced. What found no room stays told;
-   * what would have found some counts as waiting.
+   * Starts recording placements. The returned function rolls back every placement, stop and
+   * preemption since then; failures stay recorded, and placements that succeeded count as queued.
    */
-  begin(): () => void {
-    const before = new Map(this.#changed)
+  beginPlacements(): () => void {
+    const before = new Map(this.#changesById)
     return () => {
       for (const row of this.#placements.splice(0)) this.#withheld.push(row)
-      this.#victims.clear()
-      this.#preempting.clear()
-      this.#changed.clear()
-      for (const [id, changed] of before) this.#changed.set(id, changed)
+      this.#preemptedRows.clear()
+      this.#preemptionCounts.clear()
+      this.#changesById.clear()
+      for (const [id, changed] of before) this.#changesById.set(id, changed)
     }
   }
 
-  /** The first failure of a group is explained; the others are counted. */
-  fail(group: TaskGroup, metrics: PlacementMetrics, older?: Job): void {
-    this.#failures.set(group.Name, { group, metrics, older, unplaced: 1 })
+  /** Records the first failure of a group with its metrics; further ones are only counted. */
+  fail(group: TaskGroup, metrics: PlacementMetrics, olderVersion?: Job): void {
+    this.#failures.set(group.Name, { group, metrics, olderVersion, unplacedCount: 1 })
   }
 
-  /** Whether the group has failed already; if so, this instance is counted with it. */
-  coalesce(group: TaskGroup, older?: Job): boolean {
+  /** Returns true, and counts the allocation, if the group has already failed. */
+  coalesceFailure(group: TaskGroup, olderVersion?: Job): boolean {
     const failure = this.#failures.get(group.Name)
     if (failure === undefined) return false
-    failure.unplaced += 1
-    failure.older ??= older
+    failure.unplacedCount += 1
+    failure.olderVersion ??= olderVersion
     return true
   }
 
-  /** An instance that the job's budget does not allow now: it counts as waiting. */
+  /** Counts an allocation that the placement budget does not allow now as queued. */
   withhold(group: TaskGroup): void {
-    this.#heldBack.set(group.Name, (this.#heldBack.get(group.Name) ?? 0) + 1)
+    this.#withheldByBudget.set(group.Name, (this.#withheldByBudget.get(group.Name) ?? 0) + 1)
   }
 
-  desire(group: string, updates: DesiredUpdates): void {
-    this.#desired.set(group, updates)
+  setDesiredUpdates(group: string, updates: DesiredUpdates): void {
+    this.#desiredUpdates.set(group, updates)
   }
 
-  /** The deployment that the plan makes or changes. */
-  deploy(deployment: Deployment): void {
+  /** Sets the deployment that the plan creates or updates. */
+  setDeployment(deployment: Deployment): void {
     this.#deployment = deployment
   }
 
-  /** A deployment that the plan cancels or completes. */
+  /** Adds a deployment that the plan cancels or completes. */
   endDeployment(deployment: Deployment): void {
-    this.#ended.push(deployment)
+    this.#endedDeployments.push(deployment)
   }
 
-  /** The deployment that the evaluation was about. */
-  concern(deploymentId: string): void {
+  /** Sets the deployment that the evaluation refers to. */
+  setDeploymentId(deploymentId: string): void {
     this.#deploymentId = deploymentId
   }
 
   /**
-   * Failed allocations that may be replaced later: one evaluation for those that are due together.
+   * Adds follow-up evaluations for failed allocations that may be rescheduled later, one per batch.
    */
-  defer(job: Job, deferred: readonly Deferred[]): void {
-    const waiting = deferred.filter(({ row }) => !this.#hasFollowUp(row))
+  addRescheduleFollowUps(job: Job, delayed: readonly DelayedReschedule[]): void {
+    const waiting = delayed.filter(({ row }) => !this.#hasPendingFollowUp(row))
     for (const { firstMs, rows } of batchFollowUps(waiting)) {
-      const id = this.#reschedule(job, firstMs)
-      for (const row of rows) this.note(row, { FollowupEvalID: id })
+      const id = this.#addRescheduleEvaluation(job, firstMs)
+      for (const row of rows) this.updateAttributes(row, { FollowupEvalID: id })
     }
   }
 
   /**
-   * One that is over was carried out when there was no room, or given up when its node came back:
-   * nobody else would ask for the allocation when its time has come.
+   * False if the follow-up is no longer pending: it will not reschedule the allocation, so a new
+   * one is needed.
    */
-  #hasFollowUp({ FollowupEvalID = '' }: AllocationRow): boolean {
-    return FollowupEvalID !== '' && this.#options.view.isToCome(FollowupEvalID)
+  #hasPendingFollowUp({ FollowupEvalID = '' }: AllocationRow): boolean {
+    return FollowupEvalID !== '' && this.#options.view.isPendingEvaluation(FollowupEvalID)
   }
 
   /**
-   * The same for allocations that become unknown: what they remember is the follow-up that gives
-   * them up, so this one must come when the last of its batch is due.
+   * Adds follow-ups for allocations that become unknown. Their `FollowupEvalID` is that of the
+   * evaluation that marks them lost, so this one must run when the last of its batch is due.
    */
-  deferStranded(job: Job, deferred: readonly Deferred[]): void {
-    for (const { lastMs } of batchFollowUps(deferred)) this.#reschedule(job, lastMs)
+  addDisconnectFollowUps(job: Job, delayed: readonly DelayedReschedule[]): void {
+    for (const { lastMs } of batchFollowUps(delayed)) this.#addRescheduleEvaluation(job, lastMs)
   }
 
   /**
-   * The same for allocations that are unknown already. Their follow-up was made when they became
-   * so; by a clock that was set back since, it came before they were due.
+   * Adds follow-ups for allocations that are already unknown, unless one is due at that time. The
+   * earlier follow-up ran too soon if the clock was set back since.
    */
-  deferUnknown(job: Job, deferred: readonly Deferred[]): void {
-    for (const { lastMs } of batchFollowUps(deferred))
-      if (!this.isAwaited(job, lastMs)) this.#reschedule(job, lastMs)
+  addUnknownFollowUps(job: Job, delayed: readonly DelayedReschedule[]): void {
+    for (const { lastMs } of batchFollowUps(delayed))
+      if (!this.hasEvaluationDueAt(job, lastMs)) this.#addRescheduleEvaluation(job, lastMs)
   }
 
-  /** Whether an evaluation of the job, apart from those carried out now, waits for this time. */
-  isAwaited({ Namespace, ID }: Job, timeMs: number): boolean {
-    const carriedOut = evaluationIdsOf(this.#options)
-    const waiting = this.#options.view.evaluationsDueAt(Namespace, ID, timeMs)
+  /** True if another evaluation of the job is due at this time. */
+  hasEvaluationDueAt({ Namespace, ID }: Job, timeMs: number): boolean {
+    const currentIds = coalescedEvaluationIds(this.#options)
+    const dueIds = this.#options.view.evaluationsDueAt(Namespace, ID, timeMs)
     return (
-      waiting.some((id) => !carriedOut.has(id)) ||
+      dueIds.some((id) => !currentIds.has(id)) ||
       this.#followUps.some(({ WaitUntil }) => WaitUntil === isoFromMs(timeMs))
     )
   }
 
-  /** An evaluation of the job at its time; its ID. */
-  followUp(job: Job, request: FollowUpRequest): string {
+  /** Adds an evaluation of the job that runs at the given time, and returns its ID. */
+  addFollowUp(job: Job, request: FollowUpRequest): string {
     const { evaluation, context } = this.#options
     const id = context.ids.uuid()
     this.#followUps.push({
@@ -236,24 +237,29 @@ export class Outcome {
       }),
       PreviousEval: evaluation.ID,
       WaitUntil: isoFromMs(request.dueMs),
-      StatusDescription: request.text,
+      StatusDescription: request.description,
     })
     return id
   }
 
-  #reschedule(job: Job, dueMs: number): string {
+  #addRescheduleEvaluation(job: Job, dueMs: number): string {
     const isFirst = !this.#followUps.some((one) => one.TriggeredBy === 'alloc-reschedule')
     const trigger = isFirst ? 'alloc-reschedule' : 'alloc-failure'
-    return this.followUp(job, { trigger, dueMs, text: 'waits to replace a failed allocation' })
+    return this.addFollowUp(job, {
+      trigger,
+      dueMs,
+      description: 'waits to replace a failed allocation',
+    })
   }
 
-  /** `reason` is what the evaluation says of itself; an evaluation that waits says what for. */
-  finish(job: Job | undefined, placer: Placer | undefined, reason = ''): Plan {
+  /** Builds the plan. `reason` becomes the status description of a completed evaluation. */
+  build(job: Job | undefined, placer: Placer | undefined, reason = ''): Plan {
     const { evaluation, context, view } = this.#options
-    const blocked = job === undefined || placer === undefined ? undefined : this.#block(job, placer)
-    const reblocked = blocked !== undefined && isBlockedRun(evaluation)
+    const blocked =
+      job === undefined || placer === undefined ? undefined : this.#blockedEvaluation(job, placer)
+    const isStillBlocked = blocked !== undefined && isBlockedEvaluation(evaluation)
     const annotations = this.#annotations()
-    const done: Evaluation = {
+    const completed: Evaluation = {
       ...evaluation,
       Status: 'complete',
       StatusDescription: reason,
@@ -261,7 +267,7 @@ export class Outcome {
       NextEval: this.#followUps[0]?.ID ?? '',
       BlockedEval: blocked?.ID ?? '',
       FailedTGAllocs: this.#failedGroups(),
-      QueuedAllocations: this.#queued(job),
+      QueuedAllocations: this.#queuedAllocations(job),
       PlanAnnotations: evaluation.AnnotatePlan ? annotations : null,
       ClassEligibility: null,
       EscapedComputedClass: false,
@@ -269,30 +275,30 @@ export class Outcome {
       ModifyTime: nsFromMs(context.nowMs),
     }
     return {
-      evaluation: reblocked ? { ...done, ...waitingAgain(blocked) } : done,
+      evaluation: isStillBlocked ? { ...completed, ...blockedFields(blocked) } : completed,
       placements: this.#placements,
-      withheld: this.#withheld,
+      withheldPlacements: this.#withheld,
       stops: this.#rowsOf('stop'),
       updates: this.#rowsOf('update'),
-      notes: this.#rowsOf('note'),
-      victims: [...this.#victims.values()],
-      followUps: [...this.#followUps, ...this.#displacedJobs()],
+      attributeUpdates: this.#rowsOf('note'),
+      preemptions: [...this.#preemptedRows.values()],
+      followUpEvaluations: [...this.#followUps, ...this.#preemptionEvaluations()],
       deployment: this.#deployment,
-      deploymentUpdates: this.#ended,
-      blocked: reblocked ? undefined : blocked,
+      deploymentUpdates: this.#endedDeployments,
+      blockedEvaluation: isStillBlocked ? undefined : blocked,
       annotations,
       unplacedVersions: new Map(
-        [...this.#failures].flatMap(([name, { older }]) =>
-          older === undefined ? [] : [[name, older] as const],
+        [...this.#failures].flatMap(([name, { olderVersion }]) =>
+          olderVersion === undefined ? [] : [[name, olderVersion] as const],
         ),
       ),
     }
   }
 
-  /** The plan is partial: the evaluation stays pending, and the next plan goes on with the rest. */
-  pause(job: Job): Plan {
+  /** Builds a partial plan: the evaluation stays pending, and the next plan continues. */
+  buildPartial(job: Job): Plan {
     const { evaluation } = this.#options
-    const { blocked: _blocked, ...plan } = this.finish(job, undefined)
+    const { blockedEvaluation: _blocked, ...plan } = this.build(job, undefined)
     return {
       ...plan,
       evaluation: {
@@ -302,37 +308,37 @@ export class Outcome {
         NextEval: evaluation.NextEval,
         FailedTGAllocs: null,
       },
-      blocked: undefined,
+      blockedEvaluation: undefined,
     }
   }
 
-  #rowsOf(kind: Kind): readonly AllocationRow[] {
-    return [...this.#changed.values()].flatMap((changed) =>
+  #rowsOf(kind: ChangeKind): readonly AllocationRow[] {
+    return [...this.#changesById.values()].flatMap((changed) =>
       changed.kind === kind ? [changed.row] : [],
     )
   }
 
-  #written(): Pick<AllocationRow, 'ModifyTime'> {
+  #modifyTime(): Pick<AllocationRow, 'ModifyTime'> {
     return { ModifyTime: nsFromMs(this.#options.context.nowMs) }
   }
 
   #annotations(): PlanAnnotations {
-    for (const [group, count] of this.#preempting) {
-      const updates = this.#desired.get(group) ?? NO_UPDATES
-      this.#desired.set(group, { ...updates, Preemptions: count })
+    for (const [group, count] of this.#preemptionCounts) {
+      const updates = this.#desiredUpdates.get(group) ?? NO_UPDATES
+      this.#desiredUpdates.set(group, { ...updates, Preemptions: count })
     }
-    const displaced = [...this.#victims.values()].map((row) => allocationStub(row))
+    const preemptedStubs = [...this.#preemptedRows.values()].map((row) => allocationStub(row))
     return {
-      DesiredTGUpdates: this.#sorted(this.#desired),
-      PreemptedAllocs: displaced.length === 0 ? null : displaced,
+      DesiredTGUpdates: this.#sortedRecord(this.#desiredUpdates),
+      PreemptedAllocs: preemptedStubs.length === 0 ? null : preemptedStubs,
     }
   }
 
-  /** Each job that lost something is looked at again. */
-  #displacedJobs(): readonly Evaluation[] {
+  /** Evaluations for the jobs whose allocations are preempted. */
+  #preemptionEvaluations(): readonly Evaluation[] {
     const { view, context, evaluation } = this.#options
     const jobs = new Map<string, Job>()
-    for (const { Namespace, JobID } of this.#victims.values()) {
+    for (const { Namespace, JobID } of this.#preemptedRows.values()) {
       const job = view.findJob(Namespace, JobID)
       if (job !== undefined) jobs.set(`${Namespace} ${JobID}`, job)
     }
@@ -347,18 +353,20 @@ export class Outcome {
     }))
   }
 
-  /** The evaluation that waits for room; undefined when none is missing. */
-  #block(job: Job, placer: Placer): Evaluation | undefined {
+  /** The blocked evaluation that waits for capacity; undefined if everything was placed. */
+  #blockedEvaluation(job: Job, placer: Placer): Evaluation | undefined {
     if (this.#failures.size === 0) return undefined
     const { evaluation, context, view } = this.#options
     const groups = [...this.#failures.values()].map((failure) => failure.group)
-    const { escaped: escapesClasses, eligible } = placer.classesOf(groups)
-    // The classes were asked for the job's own version, which may fit other nodes.
-    const hasOlder = [...this.#failures.values()].some(({ older }) => older !== undefined)
-    const escaped = escapesClasses || hasOlder
+    const { escaped: hasEscapingGroup, eligible } = placer.classEligibility(groups)
+    // Class eligibility was computed for the current version; an older version may fit other nodes.
+    const hasOlder = [...this.#failures.values()].some(
+      ({ olderVersion }) => olderVersion !== undefined,
+    )
+    const escaped = hasEscapingGroup || hasOlder
     return {
       ...newEvaluation(job, {
-        id: isBlockedRun(evaluation) ? evaluation.ID : context.ids.uuid(),
+        id: isBlockedEvaluation(evaluation) ? evaluation.ID : context.ids.uuid(),
         trigger: 'queued-allocs',
         timeMs: context.nowMs,
         jobModifyIndex: job.JobModifyIndex,
@@ -368,8 +376,8 @@ export class Outcome {
       StatusDescription: 'waits for room to place the remaining allocations',
       PreviousEval: evaluation.ID,
       FailedTGAllocs: this.#failedGroups(),
-      QueuedAllocations: this.#queued(job),
-      ClassEligibility: escaped ? null : this.#sorted(eligible),
+      QueuedAllocations: this.#queuedAllocations(job),
+      ClassEligibility: escaped ? null : this.#sortedRecord(eligible),
       EscapedComputedClass: escaped,
       SnapshotIndex: view.index,
     }
@@ -377,23 +385,27 @@ export class Outcome {
 
   #failedGroups(): Evaluation['FailedTGAllocs'] {
     if (this.#failures.size === 0) return null
-    return this.#sorted(
+    return this.#sortedRecord(
       new Map([...this.#failures].map(([name, failure]) => [name, failureMetrics(failure)])),
     )
   }
 
-  /** Groups that are complete are named too, with zero. */
-  #queued(job: Job | undefined): Readonly<Record<string, number>> {
+  /** Queued allocations by group; complete groups have zero. */
+  #queuedAllocations(job: Job | undefined): Readonly<Record<string, number>> {
     const queued = new Map(
-      (job?.TaskGroups ?? []).map(({ Name }) => [Name, this.#failures.get(Name)?.unplaced ?? 0]),
+      (job?.TaskGroups ?? []).map(({ Name }) => [
+        Name,
+        this.#failures.get(Name)?.unplacedCount ?? 0,
+      ]),
     )
     for (const { TaskGroup: group } of this.#withheld)
       queued.set(group, (queued.get(group) ?? 0) + 1)
-    for (const [group, count] of this.#heldBack) queued.set(group, (queued.get(group) ?? 0) + count)
-    return this.#sorted(queued)
+    for (const [group, count] of this.#withheldByBudget)
+      queued.set(group, (queued.get(group) ?? 0) + count)
+    return this.#sortedRecord(queued)
   }
 
-  #sorted<T>(map: ReadonlyMap<string, T>): Readonly<Record<string, T>> {
+  #sortedRecord<T>(map: ReadonlyMap<string, T>): Readonly<Record<string, T>> {
     return Object.fromEntries([...map].toSorted(([a], [b]) => compareText(a, b)))
   }
 }
@@ -401,41 +413,43 @@ export class Outcome {
 export interface FollowUpRequest {
   readonly trigger: Trigger
   readonly dueMs: number
-  /** Its `StatusDescription`: what it waits for. */
-  readonly text: string
+  /** Status description: what the evaluation waits for. */
+  readonly description: string
 }
 
-interface Failure {
+interface PlacementFailure {
   readonly group: TaskGroup
   readonly metrics: PlacementMetrics
-  /** The version that found no node, unless it is the job's own. */
-  older: Job | undefined
-  unplaced: number
+  /** Version that could not be placed, if it is not the current one. */
+  olderVersion: Job | undefined
+  unplacedCount: number
 }
 
-function failureMetrics({ metrics, unplaced }: Failure): PlacementMetrics {
-  const asked = metrics.ResourcesExhausted
-  const times = (totals: ResourceTotals): ResourceTotals => ({
+function failureMetrics({ metrics, unplacedCount }: PlacementFailure): PlacementMetrics {
+  const exhausted = metrics.ResourcesExhausted
+  const multiply = (totals: ResourceTotals): ResourceTotals => ({
     ...totals,
-    CPU: totals.CPU * unplaced,
-    MemoryMB: totals.MemoryMB * unplaced,
+    CPU: totals.CPU * unplacedCount,
+    MemoryMB: totals.MemoryMB * unplacedCount,
   })
   return {
     ...metrics,
-    CoalescedFailures: unplaced - 1,
+    CoalescedFailures: unplacedCount - 1,
     ResourcesExhausted:
-      asked === null
+      exhausted === null
         ? null
-        : Object.fromEntries(Object.entries(asked).map(([task, totals]) => [task, times(totals)])),
+        : Object.fromEntries(
+            Object.entries(exhausted).map(([task, totals]) => [task, multiply(totals)]),
+          ),
   }
 }
 
-/** An evaluation that waited for room keeps its record as long as room is missing. */
-function isBlockedRun(evaluation: Evaluation): boolean {
+/** True for blocked evaluations: they keep their record as long as capacity is missing. */
+function isBlockedEvaluation(evaluation: Evaluation): boolean {
   return evaluation.Status === 'blocked' || evaluation.TriggeredBy === 'queued-allocs'
 }
 
-function waitingAgain(blocked: Evaluation): Partial<Evaluation> {
+function blockedFields(blocked: Evaluation): Partial<Evaluation> {
   return {
     Status: 'blocked',
     StatusDescription: blocked.StatusDescription,

@@ -1,223 +1,244 @@
 import type { AllocationDeploymentStatus, Deployment, Job, TaskGroup } from '@reeve/contract'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { groupStateOf, type AllocationRow } from '../model/index.ts'
-import { Placer, type Placed, type PlaceRequest } from './placer.ts'
-import type { Proposed } from './proposed.ts'
+import { Placer, type PlaceResult, type PlaceRequest } from './placer.ts'
+import type { ProposedState } from './proposed.ts'
 import type { Placement } from './reconcile/placement.ts'
-import { REASONS } from './reconcile/reasons.ts'
+import { STOP_DESCRIPTIONS } from './reconcile/reasons.ts'
 import { groupOf } from './reconcile/repair-versions.ts'
-import { penaltyNodes, trackerAfter, trackerAfterFailure } from './reconcile/reschedule.ts'
-import { lostSinceMs, withStatus } from './reconcile/state-history.ts'
-import { needsReplacement } from './reconcile/update-kind.ts'
-import { stopped, type Run } from './run.ts'
+import { penaltyNodeIds, nextTracker, trackerWithoutPlacement } from './reconcile/reschedule.ts'
+import { lostSinceMs, appendClientStatus } from './reconcile/state-history.ts'
+import { isDestructiveUpdate } from './reconcile/update-kind.ts'
+import { stopFields, type EvaluationRun } from './run.ts'
 import { hasStickyVolume, StickyVolumes } from './sticky-volumes.ts'
 
-const CANARY: AllocationDeploymentStatus = {
+const CANARY_STATUS: AllocationDeploymentStatus = {
   Healthy: null,
   Timestamp: ZERO_TIME,
   Canary: true,
   ModifyIndex: 0,
 }
 
-export interface PlacingOptions {
-  readonly run: Run
+export interface GroupPlacerOptions {
+  readonly run: EvaluationRun
   readonly placer: Placer
-  readonly proposed: Proposed
-  /** What the new allocations belong to. */
+  readonly proposed: ProposedState
+  /** Deployment of the new allocations. */
   readonly deployment: Deployment | undefined
 }
 
-/** A version of the job, and who places it. */
-interface Versioned {
+/** A version of the job with its placer. */
+interface VersionPlacer {
   readonly placer: Placer
   readonly group: TaskGroup
-  /** The version, unless it is the job's own. */
-  readonly older: Job | undefined
+  /** Undefined for the current version of the job. */
+  readonly olderVersion: Job | undefined
 }
 
-/** Finds room for what the reconciler wants placed, and links it with what it replaces. */
-export class Placing {
-  readonly #options: PlacingOptions
-  readonly #olderPlacers = new Map<number, Placer>()
-  readonly #older = new Map<string, Versioned>()
-  readonly #sticky: StickyVolumes
+/** Places the allocations that the reconciler requests, and links them to their predecessors. */
+export class GroupPlacer {
+  readonly #options: GroupPlacerOptions
+  readonly #placersByVersion = new Map<number, Placer>()
+  readonly #placersByVersionAndGroup = new Map<string, VersionPlacer>()
+  readonly #stickyVolumes: StickyVolumes
 
-  constructor(options: PlacingOptions) {
+  constructor(options: GroupPlacerOptions) {
     this.#options = options
     const { rows, view } = options.run
-    this.#sticky = new StickyVolumes({ rows, findNode: (id) => view.findNode(id) })
+    this.#stickyVolumes = new StickyVolumes({ rows, findNode: (id) => view.findNode(id) })
   }
 
-  place(group: TaskGroup, placement: Placement, tryAll = false): void {
-    const { why, previous } = placement
-    // Each instance with a sticky volume has its own node, which says nothing about the others.
-    const triesEach = tryAll || hasStickyVolume(group)
-    if (why === 'destructive' && previous !== undefined)
-      this.#replace(group, { ...placement, previous }, triesEach)
-    else this.#add(group, placement, triesEach)
+  place(group: TaskGroup, placement: Placement, ignoreEarlierFailure = false): void {
+    const { cause, previous } = placement
+    // Allocations with sticky volumes are bound to different nodes, so one failure does not predict
+    // the next.
+    const tryEach = ignoreEarlierFailure || hasStickyVolume(group)
+    if (cause === 'destructive' && previous !== undefined)
+      this.#replace(group, { ...placement, previous }, tryEach)
+    else this.#add(group, placement, tryEach)
   }
 
-  /**
-   * Like `place`, for a job that runs on every node: what one node lacks says nothing about the
-   * next, so each is tried.
-   */
-  placeOn(group: TaskGroup, placement: Placement): void {
+  /** Like `place`, for system jobs: every node is tried, whatever happened on the others. */
+  placeOnNode(group: TaskGroup, placement: Placement): void {
     this.place(group, placement, true)
   }
 
-  /** Those that failed and were to come again have found no place. */
-  noteUnplaced(placements: readonly Placement[]): void {
+  /** Records that failed allocations could not be rescheduled. */
+  recordFailedReschedule(placements: readonly Placement[]): void {
     for (const placement of placements)
-      if (isRescheduled(placement)) this.#noteUnplaced(placement.previous)
+      if (replacesFailedOrDisconnected(placement)) this.#recordFailedReschedule(placement.previous)
   }
 
-  /** One atomic pair: the old one ends only if there is room for the new one without it. */
+  /**
+   * Replaces an allocation atomically: the old one is stopped only if the new one fits without it.
+   */
   #replace(
     group: TaskGroup,
     placement: Placement & { readonly previous: AllocationRow },
-    tryAll: boolean,
+    ignoreEarlierFailure: boolean,
   ): void {
     const { run, placer, proposed } = this.#options
     const { previous } = placement
-    if (!run.budget.take()) return run.outcome.withhold(group)
-    if (!tryAll && run.outcome.coalesce(group)) return
+    if (!run.budget.tryTake()) return run.planBuilder.withhold(group)
+    if (!ignoreEarlierFailure && run.planBuilder.coalesceFailure(group)) return
     proposed.stop(previous)
-    const placed = placer.place(this.#requestFor(group, placement))
-    if (!placed.ok) {
+    const result = placer.place(this.#requestFor(group, placement))
+    if (!result.ok) {
       proposed.restore(previous)
-      this.#fail(group, placed, undefined)
+      this.#fail(group, result, undefined)
       return
     }
-    this.#accept(placed, { ...this.#membership(placement), PreviousAllocation: previous.ID })
-    run.outcome.stop(previous, {
-      ...stopped({ reason: REASONS.updating }),
-      NextAllocation: placed.row.ID,
+    this.#recordPlacement(result, {
+      ...this.#deploymentFields(placement),
+      PreviousAllocation: previous.ID,
+    })
+    run.planBuilder.stop(previous, {
+      ...stopFields({ reason: STOP_DESCRIPTIONS.updating }),
+      NextAllocation: result.row.ID,
     })
   }
 
-  #add(group: TaskGroup, placement: Placement, tryAll: boolean): void {
-    const { outcome, budget } = this.#options.run
-    const { placer, group: asked, older } = this.#versionFor(group, placement)
-    if (older === undefined && !budget.take()) return this.withhold(group, placement)
-    const failedBefore = !tryAll && outcome.coalesce(group, older)
-    const placed = failedBefore ? undefined : placer.place(this.#requestFor(asked, placement))
-    if (placed?.ok === true) {
-      const membership = older === undefined ? this.#membership(placement) : {}
-      this.#accept(placed, { ...membership, ...this.#linkTo(placement, group) })
+  #add(group: TaskGroup, placement: Placement, ignoreEarlierFailure: boolean): void {
+    const { planBuilder, budget } = this.#options.run
+    const { placer, group: versionGroup, olderVersion } = this.#versionPlacerFor(group, placement)
+    if (olderVersion === undefined && !budget.tryTake()) return this.withhold(group, placement)
+    const hasFailedBefore =
+      !ignoreEarlierFailure && planBuilder.coalesceFailure(group, olderVersion)
+    const result = hasFailedBefore
+      ? undefined
+      : placer.place(this.#requestFor(versionGroup, placement))
+    if (result?.ok === true) {
+      const deploymentFields = olderVersion === undefined ? this.#deploymentFields(placement) : {}
+      this.#recordPlacement(result, {
+        ...deploymentFields,
+        ...this.#predecessorFields(placement, group),
+      })
       if (placement.previous !== undefined)
-        this.#markReplaced(placement.why, placement.previous, placed.row)
+        this.#linkPredecessor(placement.cause, placement.previous, result.row)
       return
     }
-    if (placed !== undefined) this.#fail(group, placed, older)
-    if (isRescheduled(placement)) this.#noteUnplaced(placement.previous)
+    if (result !== undefined) this.#fail(group, result, olderVersion)
+    if (replacesFailedOrDisconnected(placement)) this.#recordFailedReschedule(placement.previous)
   }
 
   #requestFor(group: TaskGroup, placement: Placement): PlaceRequest {
     const request = requestFor(group, placement)
-    if (request.only !== undefined) return request
-    const only = this.#sticky.nodeFor(group, this.#options.run.job.ID, placement.index)
-    return only === undefined ? request : { ...request, only }
+    if (request.onlyNodeId !== undefined) return request
+    const onlyNode = this.#stickyVolumes.nodeFor(group, this.#options.run.job.ID, placement.index)
+    return onlyNode === undefined ? request : { ...request, onlyNodeId: onlyNode }
   }
 
-  /** Leaves a placement to a later plan, which recognizes a lost allocation by its history. */
-  withhold(group: TaskGroup, { why, previous }: Placement): void {
-    const { outcome, context } = this.#options.run
-    outcome.withhold(group)
-    if (why === 'lost' && previous !== undefined && lostSinceMs(previous) === undefined)
-      outcome.stop(previous, withStatus(previous, 'lost', context.nowMs))
+  /**
+   * Leaves a placement to a later plan, which recognizes a lost allocation by its state history.
+   */
+  withhold(group: TaskGroup, { cause, previous }: Placement): void {
+    const { planBuilder, context } = this.#options.run
+    planBuilder.withhold(group)
+    if (cause === 'lost' && previous !== undefined && lostSinceMs(previous) === undefined)
+      planBuilder.stop(previous, appendClientStatus(previous, 'lost', context.nowMs))
   }
 
   #fail(
     group: TaskGroup,
-    { metrics }: Extract<Placed, { readonly ok: false }>,
-    older: Job | undefined,
+    { metrics }: Extract<PlaceResult, { readonly ok: false }>,
+    olderVersion: Job | undefined,
   ): void {
-    const { outcome } = this.#options.run
-    if (!outcome.coalesce(group, older)) outcome.fail(group, metrics, older)
+    const { planBuilder } = this.#options.run
+    if (!planBuilder.coalesceFailure(group, olderVersion))
+      planBuilder.fail(group, metrics, olderVersion)
   }
 
-  /** Whoever has to make room for it goes in the same plan. */
-  #accept(placed: Extract<Placed, { readonly ok: true }>, fields: Partial<AllocationRow>): void {
-    const { row, preempted } = placed
-    this.#options.run.outcome.place({ ...row, ...fields }, preempted)
+  /** Records the placement together with its preemptions. */
+  #recordPlacement(
+    result: Extract<PlaceResult, { readonly ok: true }>,
+    fields: Partial<AllocationRow>,
+  ): void {
+    const { row, preempted } = result
+    this.#options.run.planBuilder.place({ ...row, ...fields }, preempted)
   }
 
-  #membership(placement: Placement): Partial<AllocationRow> {
+  #deploymentFields(placement: Placement): Partial<AllocationRow> {
     const { deployment } = this.#options
-    return membershipOf(deployment, placement.canary === true)
+    return deploymentFieldsOf(deployment, placement.canary === true)
   }
 
-  /** While the job's own version is not rolled out, replacements run the one before it. */
-  #versionFor(group: TaskGroup, placement: Placement): Versioned {
-    const own = { placer: this.#options.placer, group, older: undefined }
-    if (placement.downgrade !== true) return own
-    const job = this.#options.run.repair.forReplacement(group.Name, placement.previous)
-    if (job === undefined) return own
+  /**
+   * Returns the placer for the version to run: until the current version is deployed, replacements
+   * run the previous one.
+   */
+  #versionPlacerFor(group: TaskGroup, placement: Placement): VersionPlacer {
+    const currentVersion = { placer: this.#options.placer, group, olderVersion: undefined }
+    if (placement.downgrade !== true) return currentVersion
+    const job = this.#options.run.repairVersions.forReplacement(group.Name, placement.previous)
+    if (job === undefined) return currentVersion
     const key = `${job.Version} ${group.Name}`
-    const known = this.#older.get(key)
-    if (known !== undefined) return known
+    const cached = this.#placersByVersionAndGroup.get(key)
+    if (cached !== undefined) return cached
     const olderGroup = groupOf(job, group.Name)
-    // Where the two do not differ, the job's own version is as good.
-    const differs = needsReplacement(job, this.#options.run.job, group.Name)
+    // Without destructive differences, the current version can be used.
+    const differs = isDestructiveUpdate(job, this.#options.run.job, group.Name)
     const versioned =
       olderGroup !== undefined && differs
-        ? { placer: this.#placerOf(job), group: olderGroup, older: job }
-        : own
-    this.#older.set(key, versioned)
+        ? { placer: this.#placerOf(job), group: olderGroup, olderVersion: job }
+        : currentVersion
+    this.#placersByVersionAndGroup.set(key, versioned)
     return versioned
   }
 
   #placerOf(job: Job): Placer {
     const { run, proposed } = this.#options
-    const known = this.#olderPlacers.get(job.Version)
-    if (known !== undefined) return known
+    const cached = this.#placersByVersion.get(job.Version)
+    if (cached !== undefined) return cached
     const placer = new Placer({ ...run, job, proposed })
-    this.#olderPlacers.set(job.Version, placer)
+    this.#placersByVersion.set(job.Version, placer)
     return placer
   }
 
-  /** How a new allocation names the one before it, and what it remembers of its failures. */
-  #linkTo(placement: Placement, group: TaskGroup): Partial<AllocationRow> {
+  /** Fields that link a new allocation to its predecessor and its reschedule history. */
+  #predecessorFields(placement: Placement, group: TaskGroup): Partial<AllocationRow> {
     const { previous } = placement
     if (previous === undefined) return {}
-    if (!isRescheduled(placement)) return { PreviousAllocation: previous.ID }
+    if (!replacesFailedOrDisconnected(placement)) return { PreviousAllocation: previous.ID }
     const { nowMs } = this.#options.run.context
     return {
       PreviousAllocation: previous.ID,
-      RescheduleTracker: trackerAfter(previous, group.ReschedulePolicy, nowMs),
+      RescheduleTracker: nextTracker(previous, group.ReschedulePolicy, nowMs),
     }
   }
 
   /**
-   * Those that moved or were lost are stopped already; a failed one only now that it has a
-   * successor; one on a silent node not at all.
+   * Migrated and lost predecessors are stopped already. A failed one is stopped now that it has a
+   * successor; one on a disconnected node is not stopped.
    */
-  #markReplaced(why: Placement['why'], previous: AllocationRow, row: AllocationRow): void {
-    const { outcome } = this.#options.run
+  #linkPredecessor(cause: Placement['cause'], previous: AllocationRow, row: AllocationRow): void {
+    const { planBuilder } = this.#options.run
     const link = { NextAllocation: row.ID }
-    if (why === 'stranded') outcome.note(previous, link)
-    else if (why === 'failed')
-      outcome.stop(previous, { ...stopped({ reason: REASONS.rescheduled }), ...link })
-    else outcome.stop(previous, link)
+    if (cause === 'stranded') planBuilder.updateAttributes(previous, link)
+    else if (cause === 'failed')
+      planBuilder.stop(previous, {
+        ...stopFields({ reason: STOP_DESCRIPTIONS.rescheduled }),
+        ...link,
+      })
+    else planBuilder.stop(previous, link)
   }
 
-  #noteUnplaced(row: AllocationRow): void {
-    const tracker = trackerAfterFailure(row)
+  #recordFailedReschedule(row: AllocationRow): void {
+    const tracker = trackerWithoutPlacement(row)
     if (row.RescheduleTracker?.LastReschedule === tracker.LastReschedule) return
-    this.#options.run.outcome.note(row, { RescheduleTracker: tracker })
+    this.#options.run.planBuilder.updateAttributes(row, { RescheduleTracker: tracker })
   }
 }
 
-/** What ties a new allocation to the deployment under way. */
-function membershipOf(
+/** Fields that assign a new allocation to the active deployment. */
+function deploymentFieldsOf(
   deployment: Deployment | undefined,
   isCanary: boolean,
 ): Partial<AllocationRow> {
   if (deployment === undefined) return {}
-  return { DeploymentID: deployment.ID, ...(isCanary ? { DeploymentStatus: CANARY } : {}) }
+  return { DeploymentID: deployment.ID, ...(isCanary ? { DeploymentStatus: CANARY_STATUS } : {}) }
 }
 
-/** The deployment, as far as the group takes part in it. */
+/** The deployment, if the group is part of it. */
 export function deploymentFor(
   deployment: Deployment | undefined,
   group: TaskGroup,
@@ -225,23 +246,28 @@ export function deploymentFor(
   return groupStateOf(deployment, group.Name) === undefined ? undefined : deployment
 }
 
-type Rescheduled = Placement & { readonly previous: AllocationRow }
+type ReplacingPlacement = Placement & { readonly previous: AllocationRow }
 
-function isRescheduled(placement: Placement): placement is Rescheduled {
-  const { why, previous } = placement
-  return previous !== undefined && (why === 'failed' || why === 'stranded')
+function replacesFailedOrDisconnected(placement: Placement): placement is ReplacingPlacement {
+  const { cause, previous } = placement
+  return previous !== undefined && (cause === 'failed' || cause === 'stranded')
 }
 
 function requestFor(group: TaskGroup, placement: Placement): PlaceRequest {
   const { index, nodeId, previous } = placement
-  if (nodeId !== undefined) return { group, index, only: nodeId }
+  if (nodeId !== undefined) return { group, index, onlyNodeId: nodeId }
   if (previous === undefined) return { group, index }
-  const penalised = isRescheduled(placement) ? { penalised: penaltyNodes(previous) } : {}
-  return { group, index, ...penalised, ...preferred(group, previous) }
+  const penalty = replacesFailedOrDisconnected(placement)
+    ? { penaltyNodeIds: penaltyNodeIds(previous) }
+    : {}
+  return { group, index, ...penalty, ...preferredNode(group, previous) }
 }
 
-/** Data that stays on its node draws the replacement there. */
-function preferred(group: TaskGroup, previous: AllocationRow): { readonly preferred?: string } {
+/** Prefers the node of the predecessor if its ephemeral disk is sticky or migrated. */
+function preferredNode(
+  group: TaskGroup,
+  previous: AllocationRow,
+): { readonly preferredNodeId?: string } {
   const { Sticky: sticky, Migrate: migrate } = group.EphemeralDisk
-  return sticky || migrate ? { preferred: previous.NodeID } : {}
+  return sticky || migrate ? { preferredNodeId: previous.NodeID } : {}
 }

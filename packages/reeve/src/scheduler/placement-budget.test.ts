@@ -25,10 +25,10 @@ interface Case {
   readonly name: string
   readonly retryMs: number
   readonly probeMs: number
-  /** Evaluations that wait: whose, and for when. */
+  /** Delayed evaluations with their job and time. */
   readonly waiting?: readonly (readonly [id: string, ms: number])[]
   readonly placed: number
-  /** When the job is evaluated again because of this plan. */
+  /** Times of the follow-up evaluations of the plan. */
   readonly againMs: readonly number[]
 }
 
@@ -84,23 +84,23 @@ for (const type of ['service', 'batch', 'system'])
       )
       assert.equal(plan.placements.length, placed)
       assert.deepEqual(
-        plan.followUps.map((one) => [one.TriggeredBy, one.WaitUntil, one.PreviousEval]),
+        plan.followUpEvaluations.map((one) => [one.TriggeredBy, one.WaitUntil, one.PreviousEval]),
         againMs.map((ms) => ['node-update', isoFromMs(NOW_MS + ms), EVALUATION]),
       )
-      assert.equal(plan.evaluation.NextEval, plan.followUps[0]?.ID ?? '')
+      assert.equal(plan.evaluation.NextEval, plan.followUpEvaluations[0]?.ID ?? '')
     })
 
-test('placement budget: nothing is evaluated again for a job that is quarantined', () => {
+test('placement budget: quarantined job gets no follow-up', () => {
   const job = {
     ...delayed('service', 7, 9),
     Quarantine: { Reason: '', NodeIDs: [], Time: 0, Version: 0, CreateIndex: 1 },
   }
-  const { placements, followUps } = planFor({ job })
-  assert.deepEqual([placements, followUps], [[], []])
+  const { placements, followUpEvaluations } = planFor({ job })
+  assert.deepEqual([placements, followUpEvaluations], [[], []])
 })
 
 for (const aheadMs of [90_000, 3_600_000])
-  test(`placement budget: what it withheld is placed after a clock ${aheadMs} ms ahead is set right`, () => {
+  test(`placement budget: places the rest after a clock ${aheadMs} ms ahead is corrected`, () => {
     const world = new World(3)
     world.register(aJob({ groups: [aGroup({ Count: 3 })] }))
     world.obey()
@@ -110,11 +110,11 @@ for (const aheadMs of [90_000, 3_600_000])
     const { NodeLosses = [] } = delayed('service', 30_000, 30_000)
     world.versions[0] = { ...world.job, NodeLosses }
     world.setNode(first.NodeID, { Status: 'down' })
-    const { placements, followUps } = world.evaluate({ TriggeredBy: 'node-update' })
-    assert.deepEqual([placements.length, followUps.length], [0, 1])
-    // Its time follows the clock, so it comes when 30 s have passed.
+    const { placements, followUpEvaluations } = world.evaluate({ TriggeredBy: 'node-update' })
+    assert.deepEqual([placements.length, followUpEvaluations.length], [0, 1])
+    // Its time is corrected with the clock, so it is due after 30 s.
     world.nowMs += 30_000 - aheadMs
-    const [next] = world.evaluate(followUps[0]).followUps
+    const [next] = world.evaluate(followUpEvaluations[0]).followUpEvaluations
     if (next !== undefined) {
       world.nowMs = Date.parse(next.WaitUntil)
       world.evaluate(next)

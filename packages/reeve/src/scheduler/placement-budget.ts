@@ -1,6 +1,6 @@
 import type { Job } from '@reeve/contract'
 import {
-  holdText,
+  placementHoldReason,
   isTerminal,
   placementPhase,
   type AllocationRow,
@@ -8,43 +8,43 @@ import {
 } from '../model/index.ts'
 
 /**
- * How many allocations of the job's present version one evaluation may place. Unlimited, unless
- * nodes were lost while the version was starting on them (decision 0061).
+ * Limits how many allocations of the current version one evaluation may place. Unlimited, unless
+ * nodes were lost while starting the version (decision 0061).
  */
 export class PlacementBudget {
   readonly #phase: PlacementPhase
   readonly #job: Job
-  #left: number
+  #remaining: number
   #withheld = 0
 
   constructor(job: Job, rows: readonly AllocationRow[], nowMs: number) {
     this.#job = job
     this.#phase = placementPhase(job, nowMs)
-    this.#left = allowance(this.#phase, rows)
+    this.#remaining = placementLimit(this.#phase, rows)
   }
 
-  /** Takes one placement from the budget; false when none is left. */
-  take(): boolean {
-    if (this.#left > 0) {
-      this.#left -= 1
+  /** Uses one placement of the budget; false if none is left. */
+  tryTake(): boolean {
+    if (this.#remaining > 0) {
+      this.#remaining -= 1
       return true
     }
     this.#withheld += 1
     return false
   }
 
-  /** Why placements were withheld; undefined when none were. */
-  get reason(): string | undefined {
-    return this.#withheld === 0 ? undefined : holdText(this.#phase, this.#job)
+  /** Reason why placements were withheld; undefined if none were. */
+  get withheldReason(): string | undefined {
+    return this.#withheld === 0 ? undefined : placementHoldReason(this.#phase, this.#job)
   }
 
-  /** When more may be placed than now; undefined when nothing was withheld, or for good. */
-  get nextMs(): number | undefined {
+  /** Time at which more may be placed; undefined if nothing was withheld or no time is known. */
+  get nextPlacementMs(): number | undefined {
     return this.#withheld > 0 && 'untilMs' in this.#phase ? this.#phase.untilMs : undefined
   }
 }
 
-function allowance(phase: PlacementPhase, rows: readonly AllocationRow[]): number {
+function placementLimit(phase: PlacementPhase, rows: readonly AllocationRow[]): number {
   switch (phase.phase) {
     case 'open':
       return Infinity

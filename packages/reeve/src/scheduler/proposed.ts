@@ -8,7 +8,7 @@ import {
 } from '../model/index.ts'
 import type { ClusterView } from './view.ts'
 
-/** One allocation of the job appeared on a node or left it, in the plan so far. */
+/** Addition or removal of one allocation of the job in the proposed state. */
 export interface ProposedChange {
   readonly nodeId: string
   readonly group: string
@@ -16,26 +16,23 @@ export interface ProposedChange {
 }
 
 /**
- * The cluster as it will be after the plan so far: what nodes have not said to have ended, without
- * the plan's stops, with its placements.
+ * The cluster after the plan so far: allocations that nodes have not reported as terminated, minus
+ * the stops of the plan, plus its placements.
  */
-export class Proposed {
+export class ProposedState {
   readonly #view: Pick<ClusterView, 'usageOn'>
   readonly #usage = new Map<string, NodeUsage>()
   readonly #counts = new Map<string, Map<string, number>>()
   readonly #changes: ProposedChange[] = []
   readonly #evicted = new Set<string>()
 
-  /** `rows` are the allocations of the job; all others are in the usage of their nodes. */
+  /** `rows` are the allocations of the job; all others are included in the usage of their nodes. */
   constructor(view: Pick<ClusterView, 'usageOn'>, rows: readonly AllocationRow[]) {
     this.#view = view
     for (const row of rows) if (!isClientTerminal(row)) this.#count(row, 1)
   }
 
-  /**
-   * Everything that happened to the job's allocations, oldest first; readers remember how far they
-   * got.
-   */
+  /** Changes to the allocations of the job, oldest first. Readers keep their own position. */
   get changes(): readonly ProposedChange[] {
     return this.#changes
   }
@@ -44,7 +41,7 @@ export class Proposed {
     return this.#usage.get(nodeId) ?? this.#view.usageOn(nodeId)
   }
 
-  /** Allocations of the job, or of one of its groups, on a node. */
+  /** Number of allocations of the job, or of one of its groups, on a node. */
   countOn(nodeId: string, group?: string): number {
     const counts = this.#counts.get(nodeId)
     if (counts === undefined) return 0
@@ -60,7 +57,7 @@ export class Proposed {
     this.#count(row, 1)
   }
 
-  /** What has ended on its node holds nothing, so stopping it frees nothing. */
+  /** Releases the resources of a stopped allocation; a terminated one holds none. */
   stop(row: AllocationRow): void {
     if (isClientTerminal(row)) return
     const charge = chargeOf(row.AllocatedResources)
@@ -72,7 +69,7 @@ export class Proposed {
     return this.#evicted.has(row.ID)
   }
 
-  /** An allocation of another job gives up its room; once, however many tell of it. */
+  /** Releases the resources of a preempted allocation; repeated calls have no effect. */
   evict(row: AllocationRow): void {
     if (isClientTerminal(row) || this.#evicted.has(row.ID)) return
     this.#evicted.add(row.ID)
@@ -80,7 +77,7 @@ export class Proposed {
     this.#usage.set(row.NodeID, removeFromUsage(this.usageOn(row.NodeID), charge))
   }
 
-  /** Takes back a stop, because what should have come instead found no room. */
+  /** Undoes a stop, because its replacement could not be placed. */
   restore(row: AllocationRow): void {
     if (!isClientTerminal(row)) this.place(row)
   }

@@ -6,120 +6,139 @@ import {
   type AllocationRow,
   type PublicNode,
 } from '../model/index.ts'
-import { NO_UPDATES, type Outcome } from './outcome.ts'
+import { NO_UPDATES, type PlanBuilder } from './outcome.ts'
 import type { PlacementBudget } from './placement-budget.ts'
 import { taskLifecycles } from './rank/assign.ts'
-import { lostAtMs } from './reconcile/disconnect.ts'
-import { isGone } from './reconcile/gone.ts'
-import { lostStop, type Stop } from './reconcile/placement.ts'
-import { fateOf, REASONS } from './reconcile/reasons.ts'
+import { lostDeadlineMs } from './reconcile/disconnect.ts'
+import { isUnreachable } from './reconcile/gone.ts'
+import { stopAsLost, type Stop } from './reconcile/placement.ts'
+import { nodeCondition, STOP_DESCRIPTIONS } from './reconcile/reasons.ts'
 import type { RepairVersions } from './reconcile/repair-versions.ts'
-import { decideDeployment, type GroupRollout, type Rollout } from './reconcile/rollout.ts'
-import { sortByName } from './reconcile/row-order.ts'
-import { withStatus } from './reconcile/state-history.ts'
+import {
+  planDeployment,
+  type GroupDeploymentChange,
+  type DeploymentState,
+} from './reconcile/rollout.ts'
+import { sortByNameIndex } from './reconcile/row-order.ts'
+import { appendClientStatus } from './reconcile/state-history.ts'
 import type { ClusterView, SchedulingContext } from './view.ts'
 
-/** Placements in one step: an interruption costs a fifteenth of a placement. */
-export const PLACEMENTS_PER_STEP = 4
+/** Placements per step: a yield costs a fifteenth of a placement. */
+export const PLACEMENTS_PER_SLICE = 4
 
-/** What the ways of scheduling have in common. */
-export interface Run {
+/** Shared inputs of one run of the service and system schedulers. */
+export interface EvaluationRun {
   readonly view: ClusterView
   readonly evaluation: Evaluation
   readonly context: SchedulingContext
   readonly job: Job
-  /** Every allocation of the job's ID. */
+  /** All allocations with the ID of the job. */
   readonly rows: readonly AllocationRow[]
-  readonly rollout: Rollout
-  readonly outcome: Outcome
-  /** How many allocations of the job's version may be placed. */
+  readonly rollout: DeploymentState
+  readonly planBuilder: PlanBuilder
+  /** Limits the placements of the current version. */
   readonly budget: PlacementBudget
-  /** What replacements run while the job's version is not rolled out. */
-  readonly repair: RepairVersions
+  /** Versions of replacements while the current version is not deployed. */
+  readonly repairVersions: RepairVersions
 }
 
 /**
- * What the budget withholds is placed by a later evaluation. Those that were made when the node was
- * lost may have come too early: by a clock that was set back and not yet compared, or after a
- * second loss with a longer delay.
+ * Adds an evaluation for withheld placements. Existing ones may come too early: if the clock was
+ * set back, or after a second loss with a longer delay.
  */
-export function awaitBudget({ job, budget, outcome }: Run): void {
-  const { nextMs, reason } = budget
-  if (nextMs === undefined || reason === undefined || outcome.isAwaited(job, nextMs)) return
-  outcome.followUp(job, { trigger: 'node-update', dueMs: nextMs, text: reason })
+export function addBudgetFollowUp({ job, budget, planBuilder }: EvaluationRun): void {
+  const { nextPlacementMs, withheldReason } = budget
+  if (
+    nextPlacementMs === undefined ||
+    withheldReason === undefined ||
+    planBuilder.hasEvaluationDueAt(job, nextPlacementMs)
+  )
+    return
+  planBuilder.addFollowUp(job, {
+    trigger: 'node-update',
+    dueMs: nextPlacementMs,
+    description: withheldReason,
+  })
 }
 
 /**
- * What a stop writes into an allocation. The end of one that is lost with its node nobody else can
- * report.
+ * Fields of a stopped allocation. For one that is lost with its node, the servers also set the
+ * client status.
  */
-export function stopped({ reason, lost }: Omit<Stop, 'row'>): Partial<AllocationRow> {
-  return { DesiredDescription: reason, ...(lost === undefined ? {} : lostWith(lost)) }
+export function stopFields({
+  reason,
+  nodeCondition: lost,
+}: Omit<Stop, 'row'>): Partial<AllocationRow> {
+  return { DesiredDescription: reason, ...(lost === undefined ? {} : lostFields(lost)) }
 }
 
-/** What its node said last does not hold any more. */
-function lostWith(fate: string): Partial<AllocationRow> {
-  return { ClientStatus: 'lost', ClientDescription: nodeText(fate) }
+/** Client status of a lost allocation, which overrides the last report of its node. */
+function lostFields(condition: string): Partial<AllocationRow> {
+  return { ClientStatus: 'lost', ClientDescription: nodeDescription(condition) }
 }
 
-function nodeText(fate: string): string {
-  return `Node ${fate}`
+function nodeDescription(condition: string): string {
+  return `Node ${condition}`
 }
 
 export interface StopAllOptions {
   readonly reason: string
-  readonly outcome: Outcome
+  readonly planBuilder: PlanBuilder
   readonly findNode: (id: string) => PublicNode | undefined
 }
 
-/** Ends whatever has not ended: its job is stopped or gone, or no longer has the group. */
+/**
+ * Stops all non-terminal allocations: their job is stopped or purged, or no longer has the group.
+ */
 export function stopAll(
   rows: readonly AllocationRow[],
-  { reason, outcome, findNode }: StopAllOptions,
+  { reason, planBuilder, findNode }: StopAllOptions,
 ): readonly AllocationRow[] {
-  const live = rows.filter((row) => !isServerTerminal(row) && !isClientTerminal(row))
+  const nonTerminal = rows.filter((row) => !isServerTerminal(row) && !isClientTerminal(row))
   const counts = new Map<string, number>()
-  for (const row of sortByName(live)) {
+  for (const row of sortByNameIndex(nonTerminal)) {
     const node = findNode(row.NodeID)
-    outcome.stop(row, stopped(isGone(node) ? lostStop(row, node) : { reason }))
+    planBuilder.stop(row, stopFields(isUnreachable(node) ? stopAsLost(row, node) : { reason }))
     counts.set(row.TaskGroup, (counts.get(row.TaskGroup) ?? 0) + 1)
   }
-  for (const [group, count] of counts) outcome.desire(group, { ...NO_UPDATES, Stop: count })
-  return live
+  for (const [group, count] of counts)
+    planBuilder.setDesiredUpdates(group, { ...NO_UPDATES, Stop: count })
+  return nonTerminal
 }
 
 /**
- * Marks allocations that were stopping on a lost node as lost: the node will never report their
- * end, and they would count as running forever.
+ * Marks allocations that were stopping on a lost node as lost: the node will not report them any
+ * more.
  */
-export function loseStopped(
+export function markStoppedAsLost(
   rows: readonly AllocationRow[],
-  { outcome, findNode }: Omit<StopAllOptions, 'reason'>,
+  { planBuilder, findNode }: Omit<StopAllOptions, 'reason'>,
 ): void {
-  const leaving = rows.filter((row) => isServerTerminal(row) && !isClientTerminal(row))
-  for (const row of sortByName(leaving)) {
+  const stopping = rows.filter((row) => isServerTerminal(row) && !isClientTerminal(row))
+  for (const row of sortByNameIndex(stopping)) {
     const node = findNode(row.NodeID)
-    if (node === undefined || node.Status === 'down') outcome.note(row, lostWith(fateOf(node)))
+    if (node === undefined || node.Status === 'down')
+      planBuilder.updateAttributes(row, lostFields(nodeCondition(node)))
   }
 }
 
-/**
- * Writes what becomes of the job's deployment, and answers with the one that allocations of this
- * plan belong to.
- */
-export function rollOut(run: Run, groups: readonly GroupRollout[]): Deployment | undefined {
-  const { rollout, job, context, evaluation, outcome } = run
-  const decision = decideDeployment(rollout, groups, {
+/** Applies the deployment decision, and returns the deployment of the allocations of this plan. */
+export function applyDeployment(
+  run: EvaluationRun,
+  groups: readonly GroupDeploymentChange[],
+): Deployment | undefined {
+  const { rollout, job, context, evaluation, planBuilder } = run
+  const decision = planDeployment(rollout, groups, {
     job,
     ids: context.ids,
     nowMs: context.nowMs,
     priority: evaluation.Priority,
   })
-  if (rollout.cancelled !== undefined) outcome.endDeployment(rollout.cancelled)
-  if (decision.ended !== undefined) outcome.endDeployment(decision.ended)
-  if (decision.written !== undefined) outcome.deploy(decision.written)
-  const concerned = decision.active ?? decision.ended
-  if (concerned !== undefined) outcome.concern(concerned.ID)
+  if (rollout.cancelled !== undefined) planBuilder.endDeployment(rollout.cancelled)
+  if (decision.ended !== undefined) planBuilder.endDeployment(decision.ended)
+  if (decision.written !== undefined) planBuilder.setDeployment(decision.written)
+  const deployment = decision.active ?? decision.ended
+  if (deployment !== undefined) planBuilder.setDeploymentId(deployment.ID)
   return decision.active
 }
 
@@ -128,58 +147,64 @@ export interface UpdateInPlaceOptions {
   readonly deployment: Deployment | undefined
 }
 
-/** All but its job stays; health is asked anew by a new deployment. */
+/** Updates the job version of an allocation; a new deployment resets its health. */
 export function updateInPlace(
   row: AllocationRow,
-  { job, evaluation, outcome }: Run,
+  { job, evaluation, planBuilder }: EvaluationRun,
   { group, deployment }: UpdateInPlaceOptions,
 ): void {
-  const joins =
+  const joinsDeployment =
     groupStateOf(deployment, group.Name) !== undefined && row.DeploymentID !== deployment?.ID
-  outcome.update(row, {
+  planBuilder.update(row, {
     JobVersion: job.Version,
     EvalID: evaluation.ID,
     AllocatedResources: { ...row.AllocatedResources, TaskLifecycles: taskLifecycles(group) },
-    ...(joins ? { DeploymentID: deployment?.ID, DeploymentStatus: undefined } : {}),
+    ...(joinsDeployment ? { DeploymentID: deployment?.ID, DeploymentStatus: undefined } : {}),
   })
 }
 
-/** Their node is silent: they are unknown until it speaks, or until a follow-up gives them up. */
+/**
+ * Marks allocations on a disconnected node as unknown, until it reconnects or a follow-up marks
+ * them lost.
+ */
 export function markUnknown(
   rows: readonly AllocationRow[],
   group: TaskGroup,
-  { view, job, context, outcome }: Run,
+  { view, job, context, planBuilder }: EvaluationRun,
 ): void {
   if (rows.length === 0) return
   const { nowMs } = context
-  const dueMs = lostAtMs(group, nowMs)
+  const dueMs = lostDeadlineMs(group, nowMs)
   const followUpId =
     dueMs === undefined
       ? undefined
-      : outcome.followUp(job, {
+      : planBuilder.addFollowUp(job, {
           trigger: 'max-disconnect-timeout',
           dueMs,
-          text: 'waits for a disconnected node to come back',
+          description: 'waits for a disconnected node to come back',
         })
   for (const row of rows) {
-    const fate = fateOf(view.findNode(row.NodeID))
-    outcome.update(row, {
+    const condition = nodeCondition(view.findNode(row.NodeID))
+    planBuilder.update(row, {
       ClientStatus: 'unknown',
-      ClientDescription: nodeText(fate),
-      DesiredDescription: REASONS.unknown(fate),
-      ...withStatus(row, 'unknown', nowMs),
+      ClientDescription: nodeDescription(condition),
+      DesiredDescription: STOP_DESCRIPTIONS.unknown(condition),
+      ...appendClientStatus(row, 'unknown', nowMs),
       ...(followUpId === undefined ? {} : { FollowupEvalID: followUpId }),
     })
   }
 }
 
-/** They were unknown, are back, and stay: nothing of their absence is left but its record. */
-export function markReturned(rows: readonly AllocationRow[], { context, outcome }: Run): void {
+/** Clears the disconnect fields of reconnected allocations; the state history is kept. */
+export function markReconnected(
+  rows: readonly AllocationRow[],
+  { context, planBuilder }: EvaluationRun,
+): void {
   for (const row of rows)
-    outcome.update(row, {
+    planBuilder.update(row, {
       DesiredDescription: undefined,
       NextAllocation: undefined,
       FollowupEvalID: undefined,
-      ...withStatus(row, row.ClientStatus, context.nowMs),
+      ...appendClientStatus(row, row.ClientStatus, context.nowMs),
     })
 }

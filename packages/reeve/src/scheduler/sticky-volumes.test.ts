@@ -12,7 +12,7 @@ const HOST_VOLUMES = {
   HostVolumes: { data: { ID: '', Name: 'data', Path: '/srv', ReadOnly: false } },
 }
 
-test('placement: a sticky volume binds a new instance to the node of the one before', () => {
+test('placement: sticky volume binds to the previous node', () => {
   const before = { ...aJob({ groups: [aGroup(STICKY)] }), CreateIndex: 1 }
   const lost = anAllocation({ job: before, NodeID: anId('node', 3), ClientStatus: 'lost' })
   const allocations = [{ ...lost, DesiredStatus: 'stop' as const }]
@@ -21,7 +21,7 @@ test('placement: a sticky volume binds a new instance to the node of the one bef
   assert.equal(placements[0]?.NodeID, anId('node', 3))
 })
 
-test('placement: a sticky volume waits for its node, and is free when the node is removed', () => {
+test('placement: sticky volume waits for its node until it is removed', () => {
   const job = { ...aJob({ groups: [aGroup(STICKY)] }), CreateIndex: 1 }
   const lost = anAllocation({ job, NodeID: anId('node', 3), ClientStatus: 'lost' })
   const allocations = [{ ...lost, DesiredStatus: 'stop' as const }]
@@ -33,7 +33,7 @@ test('placement: a sticky volume waits for its node, and is free when the node i
   assert.equal(removed.placements[0]?.NodeID, anId('node', 1))
 })
 
-test('placement: numa is required nowhere, and preferred anywhere', () => {
+test('placement: required NUMA fits nowhere, preferred anywhere', () => {
   const wants = (Affinity: string) =>
     planFor({
       job: aJob({ groups: [aGroup({ Tasks: [aTask({ Resources: { NUMA: { Affinity } } })] })] }),

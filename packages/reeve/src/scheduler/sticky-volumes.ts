@@ -2,30 +2,29 @@ import type { TaskGroup } from '@reeve/contract'
 import { allocationName, type AllocationRow, type PublicNode } from '../model/index.ts'
 
 interface StickyVolumesOptions {
-  /** Every allocation of the job's ID, ended ones too. */
+  /** All allocations with the ID of the job, including terminal ones. */
   readonly rows: readonly AllocationRow[]
   findNode(id: string): PublicNode | undefined
 }
 
 /**
- * Where the volumes are that allocations of a job must have again: a volume of the host with
- * `sticky` binds each instance of its group to the node that it was first placed on, until that
- * node is removed from the cluster.
+ * Finds the nodes of sticky volumes: a host volume with `sticky` binds each allocation name to the
+ * node of its first placement, until that node is removed from the cluster.
  */
 export class StickyVolumes {
   readonly #options: StickyVolumesOptions
-  /** The newest allocation of each name; made when the first group asks. */
-  #latest: ReadonlyMap<string, AllocationRow> | undefined
+  /** Newest allocation by name; built on first use. */
+  #latestByName: ReadonlyMap<string, AllocationRow> | undefined
 
   constructor(options: StickyVolumesOptions) {
     this.#options = options
   }
 
-  /** The only node that will do for an instance; undefined: any. */
+  /** The only allowed node for a name index; undefined: any. */
   nodeFor(group: TaskGroup, jobId: string, index: number): string | undefined {
     if (!hasStickyVolume(group)) return undefined
-    this.#latest ??= latestByName(this.#options.rows)
-    const row = this.#latest.get(allocationName(jobId, group.Name, index))
+    this.#latestByName ??= latestByName(this.#options.rows)
+    const row = this.#latestByName.get(allocationName(jobId, group.Name, index))
     return row === undefined || this.#options.findNode(row.NodeID) === undefined
       ? undefined
       : row.NodeID
@@ -39,8 +38,9 @@ export function hasStickyVolume({ Volumes: volumes }: TaskGroup): boolean {
 function latestByName(rows: readonly AllocationRow[]): ReadonlyMap<string, AllocationRow> {
   const latest = new Map<string, AllocationRow>()
   for (const row of rows) {
-    const known = latest.get(row.Name)
-    if (known === undefined || known.CreateIndex <= row.CreateIndex) latest.set(row.Name, row)
+    const latestRow = latest.get(row.Name)
+    if (latestRow === undefined || latestRow.CreateIndex <= row.CreateIndex)
+      latest.set(row.Name, row)
   }
   return latest
 }

@@ -9,44 +9,44 @@ import type {
 import type { IdSource, Random } from '@reeve/kit/clock.ts'
 import type { AllocationRow, NodeUsage, PublicNode, UsageColumns } from '../model/index.ts'
 
-/** What the scheduler may see. State satisfies it; a test satisfies it with arrays. */
+/** Read access of the scheduler to the state. Tests implement it with arrays. */
 export interface ClusterView {
-  /** The state that the plan is made from. */
+  /** Index of the state that the plan is computed from. */
   readonly index: number
-  /** The job as it is registered now; undefined when it was purged. */
+  /** Current version of the job; undefined if it was purged. */
   findJob(namespace: string, id: string): Job | undefined
-  /** The version of its job that an allocation runs; undefined when that is no longer kept. */
-  findJobOf(allocation: AllocationRow): Job | undefined
-  /** The versions of the job that are kept, oldest first. */
+  /** Job version of an allocation; undefined if it is no longer stored. */
+  jobVersionOf(allocation: AllocationRow): Job | undefined
+  /** Stored versions of the job, oldest first. */
   versionsOf(namespace: string, jobId: string): readonly Job[]
-  /** Undefined when it is no longer kept. */
+  /** Undefined if it is no longer stored. */
   findDeployment(id: string): Deployment | undefined
-  /** Deployments of the job's ID, oldest first; those of earlier registrations too. */
+  /** Deployments with the ID of the job, oldest first, including earlier registrations. */
   deploymentsOf(namespace: string, jobId: string): readonly Deployment[]
-  /** The newest of them. */
+  /** The newest deployment of the job. */
   latestDeployment(namespace: string, jobId: string): Deployment | undefined
-  /** Whether an evaluation that waits for its time is still to be carried out. */
-  isToCome(evaluationId: string): boolean
-  /** The evaluations of the job that wait for this very time. */
+  /** True if an evaluation with a future `WaitUntil` is still pending. */
+  isPendingEvaluation(evaluationId: string): boolean
+  /** IDs of the evaluations of the job that are due at this time. */
   evaluationsDueAt(namespace: string, jobId: string, timeMs: number): readonly string[]
-  /** Every allocation of the job's ID, ended ones and those of earlier registrations too. */
+  /** All allocations with the ID of the job, including terminal ones and earlier registrations. */
   allocationsOf(namespace: string, jobId: string): readonly AllocationRow[]
   findNode(id: string): PublicNode | undefined
   /** A dynamic volume of the namespace. */
   findHostVolume(namespace: string, id: string): HostVolumeRecord | undefined
-  /** Nodes of the pool that take work: ready, eligible, not draining. `all` is every pool. */
+  /** Ready, eligible, not draining nodes of the pool. `all` is every pool. */
   readyNodes(pool: string): readonly PublicNode[]
-  /** What the allocations hold that the node has not said to have ended. */
+  /** Resources of the allocations that the node has not reported as terminated. */
   usageOn(nodeId: string): NodeUsage
-  /** The same in columns, where the state keeps them; without, every node is asked for its own. */
+  /** The same for all nodes in columns, if available; otherwise each node is read by itself. */
   readonly usageColumns?: UsageColumns | undefined
-  /** Every allocation on the node, of whatever job, ended ones too. */
+  /** All allocations on the node, of any job, including terminal ones. */
   allocationsOn(nodeId: string): readonly AllocationRow[]
-  /** The cluster's settings, as the pool overrides them. */
+  /** Scheduler settings of the cluster with the overrides of the pool. */
   settingsFor(pool: string): PlacementSettings
 }
 
-/** As much of it as the search for a place looks at. */
+/** The part of the view that placement reads. */
 export type PlacementView = Pick<
   ClusterView,
   | 'findNode'
@@ -55,7 +55,7 @@ export type PlacementView = Pick<
   | 'usageOn'
   | 'usageColumns'
   | 'allocationsOn'
-  | 'findJobOf'
+  | 'jobVersionOf'
   | 'settingsFor'
 >
 
@@ -63,22 +63,27 @@ export interface PlacementSettings {
   readonly algorithm: SchedulerAlgorithm
   /** Whether tasks may use memory beyond what they reserve. */
   readonly memoryOversubscription: boolean
-  /** Which jobs may displace others; without it system jobs alone. */
+  /** Job types that may preempt; by default only system jobs. */
   readonly preemption?: PreemptionConfig
 }
 
-/** Everything that is not in the view arrives here: equal inputs give equal plans. */
+/** All inputs besides the view: equal inputs give equal plans. */
 export interface SchedulingContext {
   readonly nowMs: number
   readonly ids: IdSource
   readonly random: Random
-  /** Other evaluations of the job that the same run settles: what waits for them has its turn. */
-  readonly settles?: readonly Pick<Evaluation, 'ID' | 'TriggeredBy'>[]
   /**
-   * Allocations that one plan may place; any number unless given. Past it the plan is partial: its
-   * evaluation stays pending, and the next plan goes on.
+   * Other evaluations of the job that this run also completes. Allocations that wait for one of
+   * them are due.
+   */
+  readonly coalescedEvaluations?: readonly Pick<Evaluation, 'ID' | 'TriggeredBy'>[]
+  /**
+   * Maximum number of placements in one plan, if any. Beyond it the plan is partial: its evaluation
+   * stays pending, and the next plan continues.
    */
   readonly placementsMax?: number
-  /** Nanoseconds that only ever grow, for `AllocationTime`. Absent where plans must be equal. */
-  readonly elapsedNs?: () => number
+  /**
+   * Monotonic time in nanoseconds, for `AllocationTime`. Absent where plans must be reproducible.
+   */
+  readonly monotonicNs?: () => number
 }

@@ -1,7 +1,7 @@
 import type { AllocationRow } from '../model/index.ts'
-import type { RowPieces } from './row-text.ts'
+import type { RowSplit } from './row-text.ts'
 
-type Common =
+type AllocationSharedField =
   | 'Namespace'
   | 'EvalID'
   | 'JobID'
@@ -12,17 +12,28 @@ type Common =
   | 'AllocatedResources'
   | 'CreateIndex'
   | 'CreateTime'
-type Steady = 'ID' | 'Name' | 'NodeID' | 'NodeName' | 'Metrics' | 'PreviousAllocation'
-
-/** Every field of a piece, also those that a row may lack: a new field has to be in one of them. */
-type Piece<Name extends keyof AllocationRow> = { readonly [N in Name]-?: AllocationRow[N] }
+type AllocationStableField =
+  | 'ID'
+  | 'Name'
+  | 'NodeID'
+  | 'NodeName'
+  | 'Metrics'
+  | 'PreviousAllocation'
 
 /**
- * The allocations of one plan differ in their names, nodes and scores; afterwards each changes with
- * the reports of its node.
+ * Requires every field of a part, including optional ones: a new field must be added to one of the
+ * parts.
  */
-export const ALLOCATION_PIECES: RowPieces<AllocationRow> = {
-  common: (row): Piece<Common> => ({
+type AllocationFields<Name extends keyof AllocationRow> = {
+  readonly [N in Name]-?: AllocationRow[N]
+}
+
+/**
+ * Allocations of one plan differ in names, nodes and scores. Later each one changes with the status
+ * reports of its node.
+ */
+export const ALLOCATION_SPLIT: RowSplit<AllocationRow> = {
+  common: (row): AllocationFields<AllocationSharedField> => ({
     Namespace: row.Namespace,
     EvalID: row.EvalID,
     JobID: row.JobID,
@@ -45,7 +56,7 @@ export const ALLOCATION_PIECES: RowPieces<AllocationRow> = {
     a.JobID === b.JobID &&
     a.JobType === b.JobType &&
     a.Namespace === b.Namespace,
-  steady: (row): Piece<Steady> => ({
+  steady: (row): AllocationFields<AllocationStableField> => ({
     ID: row.ID,
     Name: row.Name,
     NodeID: row.NodeID,
@@ -60,7 +71,11 @@ export const ALLOCATION_PIECES: RowPieces<AllocationRow> = {
     a.Name === b.Name &&
     a.NodeName === b.NodeName &&
     a.PreviousAllocation === b.PreviousAllocation,
-  rest: (row): Piece<Exclude<keyof AllocationRow, Common | Steady>> => ({
+  rest: (
+    row,
+  ): AllocationFields<
+    Exclude<keyof AllocationRow, AllocationSharedField | AllocationStableField>
+  > => ({
     DesiredStatus: row.DesiredStatus,
     DesiredDescription: row.DesiredDescription,
     DesiredTransition: row.DesiredTransition,

@@ -2,113 +2,117 @@ import type { AuditRecord } from '@reeve/contract'
 import { auditTimeKey } from './audit-entry.ts'
 import { remove, type Change, type Store } from './store.ts'
 
-/** Records looked at before others get their turn: about two milliseconds. */
-const RECORDS_PER_SLICE = 5_000
+/** Number of records scanned before yielding to the event loop; takes about two milliseconds. */
+const RECORDS_PER_BATCH = 5_000
 
-export interface AuditWish {
+export interface AuditQuery {
   readonly actorId?: string | undefined
   readonly action?: string | undefined
-  /** One of `Resources`. */
+  /** Matches an element of `Resources`. */
   readonly resource?: string | undefined
   readonly organizationId?: string | undefined
-  /** Without the refusals. */
+  /** Excludes rejected requests. */
   readonly succeeded?: boolean
   readonly sinceMs?: number | undefined
   /** Exclusive. */
   readonly untilMs?: number | undefined
-  /** Begin at this key; the newest unless given. */
-  readonly from?: string | undefined
-  readonly skip: number
-  readonly take: number
-  /** Without it the walk ends with the page. */
+  /** Key to start at; the newest record if undefined. */
+  readonly fromKey?: string | undefined
+  readonly offset: number
+  readonly limit: number
+  /** If false, the scan ends with the page and `total` is a lower bound. */
   readonly countAll: boolean
-  readonly nextTurn: () => Promise<void>
+  readonly yieldToEventLoop: () => Promise<void>
 }
 
-export interface AuditPart {
+export interface AuditPage {
   readonly records: readonly AuditRecord[]
-  /** What matches; as far as the walk went. */
+  /** Number of matches found; a lower bound unless `countAll` is set. */
   readonly total: number
   /** Key of the record after the last one; undefined at the end. */
-  readonly next: string | undefined
+  readonly nextKey: string | undefined
 }
 
 /**
- * Records that match, the newest first. Rows that do not match are passed over by their index
- * groups alone; a long walk gives others their turn.
+ * Finds matching records, newest first. Records that do not match are skipped by their index keys
+ * without decoding; long scans yield to the event loop.
  */
-export async function findAuditRecords({ tables }: Store, wish: AuditWish): Promise<AuditPart> {
+export async function findAuditRecords({ tables }: Store, query: AuditQuery): Promise<AuditPage> {
   const table = tables.audit_records
-  const end = wish.sinceMs === undefined ? '' : auditTimeKey(wish.sinceMs)
-  const last = wish.skip + wish.take
+  const oldestKey = query.sinceMs === undefined ? '' : auditTimeKey(query.sinceMs)
+  const pageEnd = query.offset + query.limit
   const keys: string[] = []
   let total = 0
-  let next: string | undefined
-  let from = wish.from ?? (wish.untilMs === undefined ? undefined : auditTimeKey(wish.untilMs))
+  let nextKey: string | undefined
+  let fromKey =
+    query.fromKey ?? (query.untilMs === undefined ? undefined : auditTimeKey(query.untilMs))
   for (;;) {
-    let seen = 0
-    let resume: string | undefined
-    for (const key of table.keys(from, true)) {
-      if (key < end) break
-      if (seen++ === RECORDS_PER_SLICE) {
-        resume = key
+    let scanned = 0
+    let resumeKey: string | undefined
+    for (const key of table.keys(fromKey, true)) {
+      if (key < oldestKey) break
+      if (scanned++ === RECORDS_PER_BATCH) {
+        resumeKey = key
         break
       }
-      if (!matches(table, key, wish)) continue
-      if (total >= wish.skip && total < last) keys.push(key)
-      if (total === last) next = key
+      if (!matches(table, key, query)) continue
+      if (total >= query.offset && total < pageEnd) keys.push(key)
+      if (total === pageEnd) nextKey = key
       total++
-      if (next !== undefined && !wish.countAll) break
+      if (nextKey !== undefined && !query.countAll) break
     }
-    if (resume === undefined) break
-    from = resume
-    await wish.nextTurn()
+    if (resumeKey === undefined) break
+    fromKey = resumeKey
+    await query.yieldToEventLoop()
   }
-  // One that was removed during the walk is too old to be missed.
+  // Ignore records that expired during the scan.
   const records = keys.flatMap((key) => table.find(key) ?? [])
-  return { records, total, next }
+  return { records, total, nextKey }
 }
 
-/** HTTP statuses from here on are refusals. */
-const STATUS_ERROR_MIN = 400
+/** Lowest HTTP status of a failed request. */
+const ERROR_STATUS_MIN = 400
 
 type AuditTable = Store['tables']['audit_records']
 
-function matches(table: AuditTable, key: string, wish: AuditWish): boolean {
-  const { actorId, action, organizationId, resource, succeeded = false, untilMs } = wish
+function matches(table: AuditTable, key: string, query: AuditQuery): boolean {
+  const { actorId, action, organizationId, resource, succeeded = false, untilMs } = query
   if (untilMs !== undefined && key >= auditTimeKey(untilMs)) return false
-  if (organizationId !== undefined && table.groupOf('organization', key) !== organizationId)
+  if (organizationId !== undefined && table.indexKeyOf('organization', key) !== organizationId)
     return false
-  if (actorId !== undefined && table.groupOf('actor', key) !== actorId) return false
-  if (action !== undefined && table.groupOf('action', key) !== action) return false
-  if (succeeded && table.get(key).Status >= STATUS_ERROR_MIN) return false
+  if (actorId !== undefined && table.indexKeyOf('actor', key) !== actorId) return false
+  if (action !== undefined && table.indexKeyOf('action', key) !== action) return false
+  if (succeeded && table.get(key).Status >= ERROR_STATUS_MIN) return false
   if (resource === undefined) return true
-  // The text is looked at before it is decoded: most records do not hold it at all.
-  if (table.bodyOf(key)?.includes(JSON.stringify(resource)) !== true) return false
+  // Search the JSON before decoding it: most records do not contain the ID.
+  if (table.rowJsonOf(key)?.includes(JSON.stringify(resource)) !== true) return false
   return table.get(key).Resources.includes(resource)
 }
 
-/** What the collector takes in one commit. */
-const REMOVED_PER_COMMIT = 1_000
+/** Maximum number of records deleted by one commit. */
+const EXPIRED_PER_COMMIT_MAX = 1_000
 
 export interface AuditLimits {
   readonly ageMsMax: number
   readonly recordsMax: number
 }
 
-/** The next records to remove, the oldest first: those too old, and those beyond the cap. */
+/**
+ * Deletes of the next expired records, oldest first: records beyond the retention period or beyond
+ * the maximum number.
+ */
 export function expiredAuditRecords(
   { tables }: Store,
   nowMs: number,
   { ageMsMax, recordsMax }: AuditLimits,
 ): readonly Change[] {
   const { audit_records: table } = tables
-  const keepFrom = auditTimeKey(nowMs - ageMsMax)
-  const beyond = table.size - recordsMax
+  const oldestKeptKey = auditTimeKey(nowMs - ageMsMax)
+  const surplusCount = table.size - recordsMax
   const changes: Change[] = []
   for (const key of table.keys()) {
-    if (changes.length === REMOVED_PER_COMMIT) break
-    if (key >= keepFrom && changes.length >= beyond) break
+    if (changes.length === EXPIRED_PER_COMMIT_MAX) break
+    if (key >= oldestKeptKey && changes.length >= surplusCount) break
     changes.push(remove('audit_records', key))
   }
   return changes

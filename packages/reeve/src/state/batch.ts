@@ -1,11 +1,11 @@
 import type { Fault } from '@reeve/kit/fault.ts'
 import type { Commit } from './commit.ts'
-import type { NewLogEntry } from './engine.ts'
+import type { AppendEntry } from './engine.ts'
 import type { Undo } from './table.ts'
 
 /** Commits that become durable with one write. */
 export interface Batch {
-  readonly entries: NewLogEntry[]
+  readonly entries: AppendEntry[]
   readonly commits: Commit[]
   readonly undo: Undo[]
   readonly done: Promise<void>
@@ -17,7 +17,7 @@ export function newBatch(): Batch {
   const done = new Promise<void>((resolve, reject) => {
     settle = (fault) => (fault === undefined ? resolve() : reject(fault))
   })
-  // Readers that wait on it handle the rejection; a batch nobody waits for must not end the
+  // Waiting readers handle the rejection. Without readers, an unhandled rejection would end the
   // process.
   done.catch(() => undefined)
   return { entries: [], commits: [], undo: [], done, settle }

@@ -9,44 +9,49 @@ import {
   withOrigin,
   type VersionOrigin,
 } from '../model/index.ts'
-import { companionRows } from './companion-rows.ts'
-import { withJobRows } from './job-rows.ts'
+import { scalingAndLaunchRows } from './companion-rows.ts'
+import { withDerivedRows } from './job-rows.ts'
 import { put, type Change, type Stamp } from './store.ts'
 import { namespacedKey, type Tables } from './tables.ts'
 
 export interface ChildOptions {
   readonly stamp: Stamp
   readonly ids: IdSource
-  /** The evaluation that places the child; one that waits for its own launches gets none. */
+  /**
+   * ID of the evaluation that places the child; unused if the child is itself a periodic or
+   * parameterized job.
+   */
   readonly evalId: string
   readonly trigger: Trigger
   readonly origin: VersionOrigin
 }
 
 /**
- * Registers a child of a periodic or parameterized job: the job, its version, its summary and its
- * evaluation. Two launches of the same second share an id; the second registers the same child
- * again, which is a new version only if it differs.
+ * Rows that register a child of a periodic or parameterized job: job, version, summary and
+ * evaluation. Two launches in the same second have the same ID; the second creates a new version
+ * only if the job differs.
  */
-export function childRows(tables: Tables, child: Job, options: ChildOptions): Change[] {
+export function childJobRows(tables: Tables, child: Job, options: ChildOptions): Change[] {
   const key = namespacedKey(child.Namespace, child.ID)
   const current = tables.jobs.find(key)
   const isNew = current === undefined || current.Stop || jobSpecChanged(current, child)
-  const job = isNew ? nextVersion(tables, child, options) : current
-  return withJobRows(tables, [
-    ...(isNew ? versionRows(tables, job, options) : []),
+  const job = isNew ? nextChildVersion(tables, child, options) : current
+  return withDerivedRows(tables, [
+    ...(isNew ? childVersionRows(tables, job, options) : []),
     ...(isParent(job) ? [] : [evaluationRow(job, options)]),
   ])
 }
 
-/** Versions of a child that was purged stay while something runs them: those are passed over. */
-function nextVersion(tables: Tables, child: Job, { stamp, origin }: ChildOptions): Job {
+/**
+ * Versions of a purged child remain while allocations run them, so numbering continues after them.
+ */
+function nextChildVersion(tables: Tables, child: Job, { stamp, origin }: ChildOptions): Job {
   const { index, timeMs } = stamp
   const key = namespacedKey(child.Namespace, child.ID)
-  const last = tables.jobs.find(key) ?? tables.job_versions.rowsIn('job', key).at(-1)
+  const lastVersion = tables.jobs.find(key) ?? tables.job_versions.rowsByIndex('job', key).at(-1)
   return {
     ...withOrigin(child, origin),
-    Version: last === undefined ? 0 : last.Version + 1,
+    Version: lastVersion === undefined ? 0 : lastVersion.Version + 1,
     SubmitTime: nsFromMs(timeMs),
     JobModifyIndex: index,
     CreateIndex: tables.jobs.createIndexOf(key) ?? index,
@@ -54,8 +59,8 @@ function nextVersion(tables: Tables, child: Job, { stamp, origin }: ChildOptions
   }
 }
 
-function versionRows(tables: Tables, version: Job, { ids, stamp }: ChildOptions): Change[] {
-  const { job, changes } = companionRows(tables, version, { ids, nowMs: stamp.timeMs })
+function childVersionRows(tables: Tables, version: Job, { ids, stamp }: ChildOptions): Change[] {
+  const { job, changes } = scalingAndLaunchRows(tables, version, { ids, nowMs: stamp.timeMs })
   const key = namespacedKey(job.Namespace, job.ID)
   return [
     put('jobs', job),

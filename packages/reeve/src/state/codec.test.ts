@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeCommit, decodeRow, encodeCommit, encodeRow } from './codec.ts'
-import { IN_ONE, wholeText } from './row-text.ts'
-import { toStoredRow, type RowHeader, type RowIndexes } from './stored-row.ts'
-import type { Commit, CommittedRow, EventMark } from './commit.ts'
+import { UNSPLIT, joinRowJson } from './row-text.ts'
+import { splitStoredRow, type RowHeader, type RowIndexes } from './stored-row.ts'
+import type { Commit, CommittedRow, EventRef } from './commit.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 4 })
 const header: fc.Arbitrary<RowHeader> = fc.tuple(
@@ -22,7 +22,7 @@ const rowArbitrary: fc.Arbitrary<CommittedRow> = fc.record(
     // Few, so that rows with the text of the one before happen.
     text: fc
       .dictionary(text, text, { maxKeys: 1 })
-      .map((row) => ({ ...IN_ONE, body: JSON.stringify(row) })),
+      .map((row) => ({ ...UNSPLIT, body: JSON.stringify(row) })),
   },
   { noNullPrototype: true },
 )
@@ -33,7 +33,7 @@ function wholeCommit(commit: Commit): string {
 
 /** Events of a few kinds, so that runs of equal ones happen; most are named like their row. */
 function commitOf(rows: readonly CommittedRow[], kinds: readonly number[]): Commit {
-  const events = kinds.flatMap((kind, row): EventMark[] => {
+  const events = kinds.flatMap((kind, row): EventRef[] => {
     const committed = rows[row]
     if (kind === 0 || committed === undefined) return []
     const Key = kind === 3 ? `not ${committed.key}` : committed.key
@@ -43,7 +43,7 @@ function commitOf(rows: readonly CommittedRow[], kinds: readonly number[]): Comm
   return { index: 7, timeMs: 5, rows, events }
 }
 
-test('codec: a commit is read as it was written', () => {
+test('codec: a commit survives a round trip', () => {
   fc.assert(
     fc.property(
       fc.array(rowArbitrary, { maxLength: 12 }),
@@ -56,17 +56,17 @@ test('codec: a commit is read as it was written', () => {
   )
 })
 
-test('codec: a row is read as it was written', () => {
+test('codec: a row survives a round trip', () => {
   fc.assert(
     fc.property(header, rowArbitrary, (stamps, { text: whole }) => {
       const encoded = encodeRow(stamps, whole).join('')
-      const row = { header: stamps, body: wholeText(whole) }
-      assert.deepEqual(decodeRow(toStoredRow({ table: 't', key: 'k', text: encoded })), row)
+      const row = { header: stamps, body: joinRowJson(whole) }
+      assert.deepEqual(decodeRow(splitStoredRow({ table: 't', key: 'k', text: encoded })), row)
     }),
   )
 })
 
-test('codec: a thousand events of one kind take hardly more room than one', () => {
+test('codec: consecutive events of one kind are encoded as one run', () => {
   const headChars = (count: number): number => {
     const rows = Array.from({ length: count }, (_, n) => ({ ...ROW, key: `key-${n}` }))
     const kinds = rows.map(() => 1)
@@ -79,11 +79,11 @@ const ROW: CommittedRow = {
   table: 'allocations',
   key: '',
   header: [1, 1],
-  text: { ...IN_ONE, body: '{}' },
+  text: { ...UNSPLIT, body: '{}' },
 }
 
-test('codec: a row with the text of the one before takes hardly any room', () => {
-  const long = { ...IN_ONE, body: JSON.stringify({ text: 'x'.repeat(1_000) }) }
+test('codec: a row equal to the previous one is encoded as an empty line', () => {
+  const long = { ...UNSPLIT, body: JSON.stringify({ text: 'x'.repeat(1_000) }) }
   const job = { ...ROW, table: 'jobs', text: long }
   const version = { ...ROW, table: 'job_versions', text: { ...long } }
   const commit = commitOf([job, version, { ...ROW, header: undefined }], [])
@@ -91,13 +91,13 @@ test('codec: a row with the text of the one before takes hardly any room', () =>
   assert.deepEqual(decodeCommit(wholeCommit(commit)), commit)
 })
 
-test('codec: a commit of the time when each event stood alone is read', () => {
+test('codec: a commit with single events of an earlier version is decoded', () => {
   const event = { Topic: 'Job', Type: 'T', Key: 'web', Namespace: 'a', FilterKeys: null, row: 0 }
   const lines = [{ index: 7, timeMs: 5, events: [event] }, ['jobs', 'a!web', [7, 7, 'k']], {}]
   assert.deepEqual(decodeCommit(lines.map((line) => JSON.stringify(line)).join('\n')), {
     index: 7,
     timeMs: 5,
     events: [event],
-    rows: [{ table: 'jobs', key: 'a!web', header: [7, 7], text: { ...IN_ONE, body: '{}' } }],
+    rows: [{ table: 'jobs', key: 'a!web', header: [7, 7], text: { ...UNSPLIT, body: '{}' } }],
   })
 })

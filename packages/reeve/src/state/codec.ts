@@ -1,6 +1,6 @@
-import type { Commit, CommittedRow, EventMark } from './commit.ts'
-import { addWholeText, IN_ONE, isSameText, type RowText } from './row-text.ts'
-import type { RestoredRow, RowHeader, RowIndexes, StoredRow } from './stored-row.ts'
+import type { Commit, CommittedRow, EventRef } from './commit.ts'
+import { pushRowJson, UNSPLIT, isSameText, type RowJson } from './row-text.ts'
+import type { LoadedRow, RowHeader, RowIndexes, StoredRow } from './stored-row.ts'
 
 /**
  * Texts of the log and the checkpoint: lines of JSON, so that any tool can read a data directory
@@ -19,65 +19,73 @@ import type { RestoredRow, RowHeader, RowIndexes, StoredRow } from './stored-row
  * Events of one kind about rows that follow each other are one entry: a plan of a thousand
  * allocations would otherwise say the same a thousand times.
  */
-export function encodeRow(header: RowHeader, text: RowText): readonly string[] {
+export function encodeRow(header: RowHeader, text: RowJson): readonly string[] {
   const parts = [`${JSON.stringify(header)}\n`]
-  addWholeText(parts, text)
+  pushRowJson(parts, text)
   return parts
 }
 
-export function decodeRow({ firstLine, rest }: StoredRow): RestoredRow {
-  // encodeRow wrote this line from a RowHeader.
-  return { header: JSON.parse(firstLine) as RowHeader, body: rest ?? '' }
+export function decodeRow({ headerLine, body }: StoredRow): LoadedRow {
+  // `encodeRow` wrote this line from a RowHeader.
+  return { header: JSON.parse(headerLine) as RowHeader, body: body ?? '' }
 }
 
-/** In parts that follow each other: a commit of a thousand rows is never one text in memory. */
+/**
+ * Returns the commit in chunks, so that a commit of a thousand rows is never one string in memory.
+ */
 export function encodeCommit(commit: Commit): readonly string[] {
   const { index, timeMs, rows } = commit
   const parts = [JSON.stringify({ index, timeMs, events: encodeEvents(commit) })]
-  let before: CommittedRow | undefined
+  let previousRow: CommittedRow | undefined
   for (const row of rows) {
     const { table, key, header, text } = row
     const indexes = header === undefined ? 'null' : `[${header[0]},${header[1]}]`
-    // Rows of one table that follow each other are different ones: they need not be compared.
-    const isSame = before !== undefined && before.table !== table && isSameText(before.text, text)
+    // Consecutive rows of the same table are always different and need no comparison.
+    const repeatsPrevious =
+      previousRow !== undefined && previousRow.table !== table && isSameText(previousRow.text, text)
     parts.push(`\n["${table}",${JSON.stringify(key)},${indexes}]\n`)
-    // An empty line stands for the text of the row before. No row has an empty text.
-    if (!isSame) addWholeText(parts, text)
-    before = row
+    // An empty line means the same JSON as the previous row. No row has empty JSON.
+    if (!repeatsPrevious) pushRowJson(parts, text)
+    previousRow = row
   }
   return parts
 }
 
 export function decodeCommit(text: string): Commit {
-  const [headLine = '', ...lines] = text.split('\n')
+  const [headerLine = '', ...lines] = text.split('\n')
   const rows: CommittedRow[] = []
-  for (let at = 0; at + 1 < lines.length; at += 2) {
-    // encodeCommit wrote this line from a CommittedRow; once it told the groups too.
-    const [table, key, header] = JSON.parse(lines[at] ?? '') as [string, string, RowIndexes | null]
-    const body = lines[at + 1] ?? ''
-    const same = body === '' ? rows.at(-1)?.text : undefined
+  for (let lineIndex = 0; lineIndex + 1 < lines.length; lineIndex += 2) {
+    // `encodeCommit` wrote this line from a CommittedRow; earlier versions also wrote the index
+    // keys.
+    const [table, key, header] = JSON.parse(lines[lineIndex] ?? '') as [
+      string,
+      string,
+      RowIndexes | null,
+    ]
+    const body = lines[lineIndex + 1] ?? ''
+    const repeatedText = body === '' ? rows.at(-1)?.text : undefined
     rows.push({
       table,
       key,
       header: header === null ? undefined : [header[0], header[1]],
-      text: same ?? { ...IN_ONE, body },
+      text: repeatedText ?? { ...UNSPLIT, body },
     })
   }
   // encodeCommit wrote this line.
-  const { index, timeMs, events } = JSON.parse(headLine) as EncodedHead
+  const { index, timeMs, events } = JSON.parse(headerLine) as CommitHeader
   return { index, timeMs, events: decodeEvents(events, rows), rows }
 }
 
-interface EncodedHead {
+interface CommitHeader {
   readonly index: number
   readonly timeMs: number
-  /** Single marks were written before there were runs. */
-  readonly events: readonly (EventRun | EventMark)[]
+  /** Earlier versions wrote single events instead of runs. */
+  readonly events: readonly (EventRun | EventRef)[]
 }
 
 /**
- * Events of one kind about rows that follow each other. Behind the first row: how many they are, or
- * of a single one its key, where that is not the row's.
+ * A run of events of one kind for consecutive rows. The last element is the number of rows, or for
+ * a single event its key if that differs from the row's key.
  */
 type EventRun = [
   Topic: string,
@@ -90,29 +98,29 @@ type EventRun = [
 
 function encodeEvents({ events, rows }: Commit): readonly EventRun[] {
   const runs: EventRun[] = []
-  for (const mark of events) {
-    const { Topic, Type, Namespace, FilterKeys, Key, row } = mark
-    const isOwnKey = rows[row]?.key === Key
+  for (const event of events) {
+    const { Topic, Type, Namespace, FilterKeys, Key, row } = event
+    const hasRowKey = rows[row]?.key === Key
     const last = runs.at(-1)
-    if (isOwnKey && last !== undefined && continues(last, mark)) last[5] += 1
-    else runs.push([Topic, Type, Namespace, FilterKeys, row, isOwnKey ? 1 : Key])
+    if (hasRowKey && last !== undefined && extendsRun(last, event)) last[5] += 1
+    else runs.push([Topic, Type, Namespace, FilterKeys, row, hasRowKey ? 1 : Key])
   }
   return runs
 }
 
-function continues(run: EventRun, mark: EventMark): run is [...EventRunHead, rest: number] {
+function extendsRun(run: EventRun, event: EventRef): run is [...EventRunPrefix, rest: number] {
   const [topic, type, namespace, filterKeys, first, rest] = run
   return (
     typeof rest === 'number' &&
-    first + rest === mark.row &&
-    topic === mark.Topic &&
-    type === mark.Type &&
-    namespace === mark.Namespace &&
-    isSameList(filterKeys, mark.FilterKeys)
+    first + rest === event.row &&
+    topic === event.Topic &&
+    type === event.Type &&
+    namespace === event.Namespace &&
+    isSameList(filterKeys, event.FilterKeys)
   )
 }
 
-type EventRunHead = [
+type EventRunPrefix = [
   Topic: string,
   Type: string,
   Namespace: string,
@@ -126,17 +134,17 @@ function isSameList(a: readonly string[] | null, b: readonly string[] | null): b
 }
 
 function decodeEvents(
-  runs: EncodedHead['events'],
+  runs: CommitHeader['events'],
   rows: readonly CommittedRow[],
-): readonly EventMark[] {
+): readonly EventRef[] {
   return runs.flatMap((run) => {
     if (!Array.isArray(run)) return [run]
     const [Topic, Type, Namespace, FilterKeys, first, rest] = run
-    const mark = (row: number, Key: string): EventMark => {
+    const eventRef = (row: number, Key: string): EventRef => {
       return { Topic, Type, Key, Namespace, FilterKeys, row }
     }
-    if (typeof rest === 'string') return [mark(first, rest)]
+    if (typeof rest === 'string') return [eventRef(first, rest)]
     const keyed = rows.slice(first, first + rest)
-    return keyed.map(({ key }, i) => mark(first + i, key))
+    return keyed.map(({ key }, i) => eventRef(first + i, key))
   })
 }

@@ -1,10 +1,13 @@
 import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import { encodeCommit } from './codec.ts'
 import type { Commit } from './commit.ts'
-import type { BlobChange, NewLogEntry } from './engine.ts'
+import type { BlobChange, AppendEntry } from './engine.ts'
 
-/** Encoded when it is written: texts that wait for that would outlive the young generation. */
-export class CommitEntry implements NewLogEntry {
+/**
+ * Encodes the commit when the engine writes it: strings created earlier would be promoted to the
+ * old generation.
+ */
+export class CommitEntry implements AppendEntry {
   readonly index: number
   readonly timeMs: number
   readonly blobs: readonly BlobChange[]

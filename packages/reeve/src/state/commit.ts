@@ -1,31 +1,29 @@
-import type { RowText } from './row-text.ts'
+import type { RowJson } from './row-text.ts'
 import type { RowIndexes } from './stored-row.ts'
 
-/**
- * One durable change: rows and the events they cause. Applying the log again gives the same state.
- */
+/** One durable change: rows and the events they cause. Replaying the log yields the same state. */
 export interface Commit {
   readonly index: number
   readonly timeMs: number
   readonly rows: readonly CommittedRow[]
-  readonly events: readonly EventMark[]
+  readonly events: readonly EventRef[]
 }
 
 export interface CommittedRow {
   readonly table: string
   readonly key: string
-  /** Undefined: the row was deleted. */
+  /** Undefined if the row was deleted. */
   readonly header: RowIndexes | undefined
   /**
-   * The row's text; of a deleted row, its last one, because events show the object before deletion.
+   * JSON of the row; for a deleted row, its last value, because events contain the deleted object.
    */
-  readonly text: RowText
-  /** Known to the store that has applied it; it is not written down. */
+  readonly text: RowJson
+  /** Set by the store when it applies the row; not persisted. */
   readonly namespace?: string | undefined
 }
 
-/** An event without its payload, which is made from the row it points at. */
-export interface EventMark {
+/** An event without its payload, which is built from the row it refers to. */
+export interface EventRef {
   readonly Topic: string
   readonly Type: string
   readonly Key: string

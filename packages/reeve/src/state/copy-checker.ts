@@ -2,7 +2,7 @@ import type { RowIndexes } from './stored-row.ts'
 import type { Table } from './table.ts'
 import { createTables } from './tables.ts'
 
-/** A row of a copy whose body has been decoded. Nothing of it is trusted. */
+/** A decoded row of a snapshot. None of its content is trusted. */
 export interface UntrustedRow {
   readonly table: string
   readonly key: string
@@ -11,40 +11,41 @@ export interface UntrustedRow {
 }
 
 /**
- * Finds what a store could not load, or would file under another name, in the rows of a copy. It
- * keeps the keys that it has seen, which is less than the store that is made of them will keep.
+ * Checks the rows of a snapshot for content that a store could not load or would store under
+ * another key. Remembers all keys seen, which needs less memory than the store built from them.
  */
-export class CopyChecker {
-  // Rows arrive untyped: what differs between the tables is inside their specs.
+export class SnapshotChecker {
+  // Rows arrive untyped; the specs handle the differences between tables.
   readonly #tables = new Map(
     Object.entries(createTables() as unknown as Readonly<Record<string, Table<object>>>),
   )
   readonly #seen = new Map<string, Set<string>>()
-  readonly #upTo: number
+  readonly #snapshotIndex: number
 
-  /** `upTo` is the index of the copy. */
+  /** `upTo` is the index of the snapshot. */
   constructor(upTo: number) {
-    this.#upTo = upTo
+    this.#snapshotIndex = upTo
   }
 
-  /** What is wrong with the row; undefined when nothing is. */
-  problemOf({ table, key, indexes, row }: UntrustedRow): string | undefined {
+  /** Returns the problem of a row; undefined if it is valid. */
+  findProblem({ table, key, indexes, row }: UntrustedRow): string | undefined {
     const spec = this.#tables.get(table)?.spec
     if (spec === undefined) return `there is no table ${JSON.stringify(table)}`
     const isIndex = (value: number): boolean =>
-      Number.isSafeInteger(value) && value >= 0 && value <= this.#upTo
+      Number.isSafeInteger(value) && value >= 0 && value <= this.#snapshotIndex
     if (!indexes.every(isIndex))
-      return `its indexes ${indexes.join(' and ')} are not between 0 and the snapshot's ${this.#upTo}`
-    const own = attempt(() => spec.key(row))
-    if (own !== key) return `its key is not the one of its content, ${JSON.stringify(own ?? null)}`
-    for (const [name, group] of Object.entries(spec.groups)) {
-      const value = attempt(() => group(row) ?? '')
+      return `its indexes ${indexes.join(' and ')} are not between 0 and the snapshot's ${this.#snapshotIndex}`
+    const expectedKey = tryRead(() => spec.key(row))
+    if (expectedKey !== key)
+      return `its key is not the one of its content, ${JSON.stringify(expectedKey ?? null)}`
+    for (const [name, indexKeyOf] of Object.entries(spec.indexes)) {
+      const value = tryRead(() => indexKeyOf(row) ?? '')
       if (typeof value !== 'string') return `its content has no valid ${name}`
     }
-    return this.#isNew(table, key) ? undefined : 'the row is there twice'
+    return this.#addSeen(table, key) ? undefined : 'the row is there twice'
   }
 
-  #isNew(table: string, key: string): boolean {
+  #addSeen(table: string, key: string): boolean {
     const seen = this.#seen.get(table) ?? new Set()
     this.#seen.set(table, seen)
     const { size } = seen
@@ -52,8 +53,8 @@ export class CopyChecker {
   }
 }
 
-/** Undefined when the function throws: it was written for rows that have their members. */
-function attempt<T>(read: () => T): T | undefined {
+/** Undefined if the function throws because a field of the untrusted row is missing. */
+function tryRead<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (thrown) {

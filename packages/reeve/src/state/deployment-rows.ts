@@ -1,38 +1,37 @@
 import type { Deployment, Job } from '@reeve/contract'
-import { countAllocations, movesCounters, type AllocationChange } from '../model/index.ts'
+import { applyToCounters, affectsCounters, type AllocationChange } from '../model/index.ts'
 import { put, type Change } from './store.ts'
 import { jobVersionKey, namespacedKey, type Tables } from './tables.ts'
 
 /**
- * Completes changes of allocations and deployments by what follows from them: the counters of each
- * deployment concerned, and that a version whose deployment ended well is stable. Costs nothing per
- * row that belongs to no deployment.
+ * Adds the derived changes of deployments: updated counters, and the Stable flag of a version whose
+ * deployment succeeded. Rows without a deployment cost nothing.
  */
 export function withDeploymentRows(tables: Tables, changes: readonly Change[]): readonly Change[] {
-  if (!changes.some(isOfDeployment)) return changes
-  const moved = movedAllocations(tables, changes)
+  if (!changes.some(affectsDeployments)) return changes
+  const changedAllocations = changedAllocationsByDeployment(tables, changes)
   const written = writtenDeployments(changes)
-  if (moved.size === 0 && written.size === 0) return changes
+  if (changedAllocations.size === 0 && written.size === 0) return changes
   const removed = removedDeployments(changes)
-  for (const [id, allocations] of moved) {
+  for (const [id, allocations] of changedAllocations) {
     const deployment = written.get(id) ?? tables.deployments.find(id)
     if (deployment === undefined || removed.has(id)) continue
-    const counted = countAllocations(deployment, allocations)
+    const counted = applyToCounters(deployment, allocations)
     if (counted !== deployment) written.set(id, counted)
   }
   const rest = changes.filter(({ table, row }) => table !== 'deployments' || row === undefined)
-  const stable = [...written.values()].flatMap((row) => stableRows(tables, rest, row))
+  const stable = [...written.values()].flatMap((row) => markStableRows(tables, rest, row))
   return [...rest, ...[...written.values()].map((row) => put('deployments', row)), ...stable]
 }
 
-/** A deployment, or an allocation of one: most commits write neither. */
-function isOfDeployment(change: Change): boolean {
+/** True for a deployment or an allocation of one; most commits write neither. */
+function affectsDeployments(change: Change): boolean {
   if (change.table === 'deployments') return true
   return change.table === 'allocations' && (change.row?.DeploymentID ?? '') !== ''
 }
 
 /** Allocations that joined a deployment or whose health changed, by deployment. */
-function movedAllocations(
+function changedAllocationsByDeployment(
   tables: Tables,
   changes: readonly Change[],
 ): ReadonlyMap<string, AllocationChange[]> {
@@ -42,11 +41,11 @@ function movedAllocations(
     const after = change.row
     const id = after.DeploymentID ?? ''
     if (id === '') continue
-    const pair = { before: tables.allocations.find(after.ID), after }
-    if (!movesCounters(pair)) continue
-    const known = moved.get(id)
-    if (known === undefined) moved.set(id, [pair])
-    else known.push(pair)
+    const allocationChange = { before: tables.allocations.find(after.ID), after }
+    if (!affectsCounters(allocationChange)) continue
+    const existing = moved.get(id)
+    if (existing === undefined) moved.set(id, [allocationChange])
+    else existing.push(allocationChange)
   }
   return moved
 }
@@ -67,8 +66,8 @@ function removedDeployments(changes: readonly Change[]): ReadonlySet<string> {
   )
 }
 
-/** The job, while it is at that version, and the version itself. */
-function stableRows(
+/** Marks the version as stable, and the job itself if it is still at that version. */
+function markStableRows(
   tables: Tables,
   changes: readonly Change[],
   deployment: Deployment,
@@ -78,15 +77,15 @@ function stableRows(
   if (deployment.Status !== 'successful' || before?.Status === 'successful') return []
   const job = findJob(tables, changes, deployment)
   const version = tables.job_versions.find(jobVersionKey(Namespace, JobID, JobVersion))
-  const isOf = (row: Job | undefined): row is Job =>
+  const isUnstableVersion = (row: Job | undefined): row is Job =>
     row?.Version === JobVersion && row.CreateIndex === deployment.JobCreateIndex && !row.Stable
   return [
-    ...(isOf(job) ? [put('jobs', { ...job, Stable: true })] : []),
-    ...(isOf(version) ? [put('job_versions', { ...version, Stable: true })] : []),
+    ...(isUnstableVersion(job) ? [put('jobs', { ...job, Stable: true })] : []),
+    ...(isUnstableVersion(version) ? [put('job_versions', { ...version, Stable: true })] : []),
   ]
 }
 
-/** As it will be after the changes; undefined when they remove it. */
+/** The job after the changes; undefined if they delete it. */
 function findJob(
   tables: Tables,
   changes: readonly Change[],

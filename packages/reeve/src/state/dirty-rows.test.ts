@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { CLEAN, DirtyRows, type Dirtied } from './dirty-rows.ts'
+import { CLEAN_EPOCH, DirtyRows, type TrackedRow } from './dirty-rows.ts'
 
-interface Slot extends Dirtied {
+interface Slot extends TrackedRow {
   value: number
 }
 
@@ -14,16 +14,16 @@ class World {
 
   put(key: string, value: number): void {
     const known = this.slots.get(key)
-    const slot = known ?? { key, value, round: CLEAN }
+    const slot = known ?? { key, value, epoch: CLEAN_EPOCH }
     if (known === undefined) this.slots.set(key, slot)
-    this.dirty.write(slot)
+    this.dirty.beforeWrite(slot)
     slot.value = value
   }
 
   remove(key: string): void {
     const slot = this.slots.get(key)
     if (slot === undefined) return
-    this.dirty.delete(slot)
+    this.dirty.beforeDelete(slot)
     this.slots.delete(key)
   }
 
@@ -41,7 +41,7 @@ const steps = fc.array(
   { maxLength: 60 },
 )
 
-test('dirty rows: a checkpoint holds the rows of the moment in which it began, whatever is written meanwhile', () => {
+test('dirty rows: a checkpoint contains the values at its start despite later writes', () => {
   fc.assert(
     fc.property(steps, (list) => {
       const world = new World()
@@ -60,7 +60,7 @@ test('dirty rows: a checkpoint holds the rows of the moment in which it began, w
       const end = (): void => {
         while (take());
         assert.deepEqual(stored, open?.wanted)
-        world.dirty.end(true)
+        world.dirty.endCheckpoint(true)
         open = undefined
       }
       for (const { action, key, value } of list) {
@@ -69,16 +69,16 @@ test('dirty rows: a checkpoint holds the rows of the moment in which it began, w
         else if (action === 'take') take()
         else if (action === 'begin' && open === undefined) {
           const wanted = world.rows
-          world.dirty.begin()
+          world.dirty.beginCheckpoint()
           open = { rows: world.dirty.rows()[Symbol.iterator](), wanted }
         } else if (action === 'end' && open !== undefined) end()
         else if (action === 'fail' && open !== undefined) {
-          world.dirty.end(false)
+          world.dirty.endCheckpoint(false)
           open = undefined
         }
       }
       if (open !== undefined) end()
-      world.dirty.begin()
+      world.dirty.beginCheckpoint()
       open = {
         rows: world.dirty.rows()[Symbol.iterator](),
         wanted: world.rows,
@@ -88,13 +88,13 @@ test('dirty rows: a checkpoint holds the rows of the moment in which it began, w
   )
 })
 
-test('dirty rows: a row counts once however often it is written', () => {
+test('dirty rows: a row written several times counts once', () => {
   const world = new World()
   world.put('a', 1)
   world.put('a', 2)
   world.put('b', 1)
   assert.equal(world.dirty.size, 2)
-  world.dirty.begin()
+  world.dirty.beginCheckpoint()
   assert.equal(world.dirty.size, 0)
-  world.dirty.end(true)
+  world.dirty.endCheckpoint(true)
 })

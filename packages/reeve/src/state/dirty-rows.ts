@@ -1,127 +1,127 @@
-/** A row that can be written: which round of `DirtyRows` it was last written in. */
-export interface Dirtied {
+/** A row whose last write is recorded as an epoch of `DirtyRows`. */
+export interface TrackedRow {
   readonly key: string
-  round: number
+  epoch: number
 }
 
-/** The round of a row that nobody has written since it was loaded. */
-export const CLEAN = 0
-/** The round of a row that was deleted. */
-const GONE = -1
+/** Epoch of a row that was not written since it was loaded or checkpointed. */
+export const CLEAN_EPOCH = 0
+/** Epoch of a deleted row. */
+const DELETED = -1
 
-/** Rows of a checkpoint, by the order in which they were first written. */
-export interface DirtyPart {
+/** A range of checkpoint rows in the order in which they were first written. */
+export interface DirtyRange {
   readonly from: number
   readonly to: number
-  /** Whether it has the keys to delete too. The first part has them. */
+  /** True for the first range, which includes the deleted keys. */
   readonly hasDeleted: boolean
 }
 
-const WHOLE: DirtyPart = { from: 0, to: Number.POSITIVE_INFINITY, hasDeleted: true }
+const ALL_ROWS: DirtyRange = { from: 0, to: Number.POSITIVE_INFINITY, hasDeleted: true }
 
 /**
- * Which rows of a table were written since its last checkpoint, and what they were when that began.
- * A note of a write costs a comparison and a push; the rows of a checkpoint are put into words
- * piece by piece, as the engine takes them. Those that are written again meanwhile are put into
- * words before: a checkpoint is of one moment, and nobody waits while it is made.
+ * Rows changed since the last checkpoint. Recording a write costs a comparison and a push. Rows are
+ * encoded lazily as the engine consumes them; a row that is overwritten meanwhile is encoded first
+ * (copy on write), so the checkpoint is consistent and writers never wait.
  */
-export class DirtyRows<Slot extends Dirtied, Words> {
-  readonly #inWords: (slot: Slot) => Words
-  #round = 1
+export class DirtyRows<Slot extends TrackedRow, Words> {
+  readonly #encode: (slot: Slot) => Words
+  #epoch = 1
   #written: Slot[] = []
   readonly #deleted = new Set<string>()
   #checkpoint: Checkpoint<Slot, Words> | undefined
 
   constructor(inWords: (slot: Slot) => Words) {
-    this.#inWords = inWords
+    this.#encode = inWords
   }
 
-  /** How many there are. A row that was written and then deleted counts twice. */
+  /** Number of dirty rows. A row that was written and then deleted counts twice. */
   get size(): number {
     return this.#written.length + this.#deleted.size
   }
 
-  /** How many rows were written since the last checkpoint began, in the order of first writes. */
+  /** Number of rows written since the last checkpoint began. */
   get writtenCount(): number {
     return this.#written.length
   }
 
-  /** Before a row is written anew, or after it was first made. */
-  write(slot: Slot): void {
-    if (slot.round === this.#round) return
-    this.#keep(slot)
-    slot.round = this.#round
+  /** Called before an existing row is overwritten or after a new one was created. */
+  beforeWrite(slot: Slot): void {
+    if (slot.epoch === this.#epoch) return
+    this.#preserve(slot)
+    slot.epoch = this.#epoch
     this.#written.push(slot)
   }
 
-  /** Before a row is deleted. */
-  delete(slot: Slot): void {
-    this.#keep(slot)
-    slot.round = GONE
+  /** Called before a row is deleted. */
+  beforeDelete(slot: Slot): void {
+    this.#preserve(slot)
+    slot.epoch = DELETED
     this.#deleted.add(slot.key)
   }
 
-  /** A key that is free, and was not when the last checkpoint was written. */
-  noteDeleted(key: string): void {
+  /** Records a deleted key whose row is in the last checkpoint. */
+  markDeleted(key: string): void {
     this.#deleted.add(key)
   }
 
-  /** Somebody else writes the checkpoints. */
-  forget(): void {
+  /** Discards all records, because the leader writes the checkpoints. */
+  clear(): void {
     if (this.size === 0) return
-    this.begin()
-    this.end(true)
+    this.beginCheckpoint()
+    this.endCheckpoint(true)
   }
 
-  /** What is dirty now is what the checkpoint writes, as it is now. */
-  begin(): void {
+  /** Starts a checkpoint of the rows that are dirty now, with their current values. */
+  beginCheckpoint(): void {
     this.#checkpoint = {
       written: this.#written,
       deleted: [...this.#deleted],
-      kept: new Map(),
+      preserved: new Map(),
     }
-    this.#round++
+    this.#epoch++
     this.#written = []
     this.#deleted.clear()
   }
 
-  /** The keys to delete, then the rows to write: a deleted one may have come back. */
-  *rows(part: DirtyPart = WHOLE): Generator<readonly [key: string, words: Words | undefined]> {
+  /** Yields the deleted keys, then the rows to write: a deleted row may exist again. */
+  *rows(part: DirtyRange = ALL_ROWS): Generator<readonly [key: string, words: Words | undefined]> {
     if (this.#checkpoint === undefined) return
-    const { written, deleted, kept } = this.#checkpoint
+    const { written, deleted, preserved } = this.#checkpoint
     if (part.hasDeleted) for (const key of deleted) yield [key, undefined]
     const end = Math.min(part.to, written.length)
-    for (let at = part.from; at < end; at++) {
-      const slot = written[at]
+    for (let position = part.from; position < end; position++) {
+      const slot = written[position]
       if (slot === undefined) continue
-      const words = kept.get(slot) ?? (slot.round === GONE ? undefined : this.#inWords(slot))
-      kept.delete(slot)
+      const encoded =
+        preserved.get(slot) ?? (slot.epoch === DELETED ? undefined : this.#encode(slot))
+      preserved.delete(slot)
       // A row that is written again after this point belongs to the next checkpoint alone.
-      if (slot.round === this.#round - 1) slot.round = CLEAN
-      if (words !== undefined) yield [slot.key, words]
+      if (slot.epoch === this.#epoch - 1) slot.epoch = CLEAN_EPOCH
+      if (encoded !== undefined) yield [slot.key, encoded]
     }
   }
 
-  /** Ends the checkpoint. What could not be written is as dirty as before. */
-  end(isWritten: boolean): void {
+  /** Ends the checkpoint. After a failure its rows are dirty again. */
+  endCheckpoint(isWritten: boolean): void {
     const checkpoint = this.#checkpoint
     this.#checkpoint = undefined
     if (checkpoint === undefined || isWritten) return
     for (const key of checkpoint.deleted) this.#deleted.add(key)
-    for (const slot of checkpoint.written) if (slot.round !== GONE) this.write(slot)
+    for (const slot of checkpoint.written) if (slot.epoch !== DELETED) this.beforeWrite(slot)
   }
 
-  #keep(slot: Slot): void {
+  #preserve(slot: Slot): void {
     const checkpoint = this.#checkpoint
-    // Any other row is not in the checkpoint, or kept already.
-    if (checkpoint === undefined || slot.round !== this.#round - 1) return
-    checkpoint.kept.set(slot, this.#inWords(slot))
+    // Other rows are not in the checkpoint or already preserved.
+    if (checkpoint === undefined || slot.epoch !== this.#epoch - 1) return
+    checkpoint.preserved.set(slot, this.#encode(slot))
   }
 }
 
 interface Checkpoint<Slot, Words> {
   readonly written: readonly Slot[]
   readonly deleted: readonly string[]
-  /** Rows as they were when it began, of those that were written again. */
-  readonly kept: Map<Slot, Words>
+  /** Original values of rows that were overwritten since the checkpoint began. */
+  readonly preserved: Map<Slot, Words>
 }

@@ -23,10 +23,17 @@ import type {
   VariableSetRow,
   WorkspaceRow,
 } from '../model/index.ts'
-import { large, organization, plain, RUN_SPECS, scopedKey, type RunRows } from './run-tables.ts'
+import {
+  LARGE_SPEC_DEFAULTS,
+  organizationIdOf,
+  GOVERNANCE_SPEC_DEFAULTS,
+  RUN_SPECS,
+  scopedKey,
+  type RunRows,
+} from './run-tables.ts'
 import type { TableSpec } from './table.ts'
 
-/** What the tables of the governance API hold. */
+/** Row types of the governance tables. */
 export interface GovernanceRows extends RunRows {
   readonly api_tokens: ApiTokenRow
   readonly organization_memberships: OrganizationMembershipRow
@@ -52,12 +59,12 @@ export interface GovernanceRows extends RunRows {
   readonly workspaces: WorkspaceRow
 }
 
-/** Case does not tell names apart. */
-export function foldName(name: string): string {
+/** Names are compared case-insensitively. */
+export function normalizeName(name: string): string {
   return name.toLowerCase()
 }
 
-/** Group of all bindings of a key; with a value, of all bindings of the pair. */
+/** Index key of all bindings of a tag key, or of a key and value. */
 export function tagKey(
   { organizationId, ownerType }: Pick<TagBindingRow, 'organizationId' | 'ownerType'>,
   key: string,
@@ -68,222 +75,242 @@ export function tagKey(
   return value === undefined ? group : `${group}!${value}`
 }
 
-export function policySetMemberGroup(policySetId: string, relation: PolicySetRelation): string {
+export function policySetMemberIndexKey(policySetId: string, relation: PolicySetRelation): string {
   return `${policySetId}!${relation}`
 }
 
 /** The blob that holds a policy's code. */
-export function policyCodeKey(sha256: string): string {
+export function policyCodeBlobKey(sha256: string): string {
   return `policy-code/${sha256}`
 }
 
-/** Group of the sets of an organization that apply without naming anything. */
-export function broadSetGroup(organizationId: string, scope: 'global' | 'tag'): string {
+/**
+ * Index key of the policy sets of an organization that apply without being attached to anything.
+ */
+export function unattachedSetKey(organizationId: string, scope: 'global' | 'tag'): string {
   return `${organizationId}!${scope}`
 }
 
-/** The group of the workspaces that are checked for drift. */
-export const DRIFT_CHECKED_WORKSPACES = 'yes'
+/** Index key of workspaces with drift checks. */
+export const DRIFT_CHECKED_KEY = 'yes'
 
-/** The group of the workspaces that have a time at which they are to be destroyed. */
-export const SCHEDULED_WORKSPACES = 'yes'
+/** Index key of workspaces with a scheduled destroy time. */
+export const SCHEDULED_KEY = 'yes'
 
-function broadSet(row: PolicySetRow): string | undefined {
-  if (row.global) return broadSetGroup(row.organizationId, 'global')
-  return row.scopingType === 'tag' ? broadSetGroup(row.organizationId, 'tag') : undefined
+function unattachedSetKeyOf(row: PolicySetRow): string | undefined {
+  if (row.global) return unattachedSetKey(row.organizationId, 'global')
+  return row.scopingType === 'tag' ? unattachedSetKey(row.organizationId, 'tag') : undefined
 }
 
-function namedIn(row: { readonly organizationId: string; readonly name: string }): string {
-  return scopedKey(row.organizationId, foldName(row.name))
+function nameKeyInOrganization(row: {
+  readonly organizationId: string
+  readonly name: string
+}): string {
+  return scopedKey(row.organizationId, normalizeName(row.name))
 }
 
 /**
- * Every table of things in an organization has the index `organization`: the end of an organization
- * finds its rows by it (governance/organizations).
+ * Every table with rows of an organization has the index `organization`, by which the deletion of
+ * an organization finds its rows (governance/organizations).
  */
 export const GOVERNANCE_SPECS: {
   readonly [N in keyof GovernanceRows]: Omit<TableSpec<GovernanceRows[N]>, 'name'>
 } = {
   ...RUN_SPECS,
   api_tokens: {
-    ...plain,
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
+    indexes: {
       secret: (row) => row.secretHash,
       owner: (row) => scopedKey(row.kind, row.ownerId),
       organization: (row) => row.organizationId ?? undefined,
     },
   },
   organization_memberships: {
-    ...plain,
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       user: (row) => row.userId,
       pair: (row) => scopedKey(row.organizationId, row.userId),
     },
   },
   organizations: {
-    ...plain,
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: { name: (row) => foldName(row.name) },
+    indexes: { name: (row) => normalizeName(row.name) },
   },
   policy_codes: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       owner: (row) => row.ownerId,
-      blob: (row) => policyCodeKey(row.sha256),
+      blob: (row) => policyCodeBlobKey(row.sha256),
     },
-    blobGroup: 'blob',
+    blobIndex: 'blob',
   },
   policy_set_members: {
-    ...large,
-    key: (row) => `${policySetMemberGroup(row.policySetId, row.relation)}!${row.memberId}`,
-    groups: {
-      organization,
+    ...LARGE_SPEC_DEFAULTS,
+    key: (row) => `${policySetMemberIndexKey(row.policySetId, row.relation)}!${row.memberId}`,
+    indexes: {
+      organization: organizationIdOf,
       set: (row) => row.policySetId,
-      relation: (row) => policySetMemberGroup(row.policySetId, row.relation),
+      relation: (row) => policySetMemberIndexKey(row.policySetId, row.relation),
       member: (row) => scopedKey(row.relation, row.memberId),
     },
   },
   policy_set_parameters: {
-    ...plain,
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       set: (row) => row.policySetId,
       key: (row) => scopedKey(row.policySetId, row.key),
     },
   },
   policy_set_versions: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       set: (row) => row.policySetId,
       upload: (row) => row.upload?.keyHash,
     },
   },
   policy_sets: {
-    ...plain,
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      name: namedIn,
-      broad: broadSet,
+    indexes: {
+      organization: organizationIdOf,
+      name: nameKeyInOrganization,
+      broad: unattachedSetKeyOf,
       kind: (row) => scopedKey(row.organizationId, row.kind),
       versioned: (row) => scopedKey(row.organizationId, String(row.currentVersionId !== null)),
     },
   },
   project_namespaces: {
-    ...plain,
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.namespace,
-    groups: { organization, project: (row) => row.projectId },
+    indexes: { organization: organizationIdOf, project: (row) => row.projectId },
   },
-  projects: { ...large, key: (row) => row.id, groups: { organization, name: namedIn } },
-  reserved_tag_keys: {
-    ...plain,
+  projects: {
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: { organization, key: (row) => scopedKey(row.organizationId, row.key) },
+    indexes: { organization: organizationIdOf, name: nameKeyInOrganization },
+  },
+  reserved_tag_keys: {
+    ...GOVERNANCE_SPEC_DEFAULTS,
+    key: (row) => row.id,
+    indexes: {
+      organization: organizationIdOf,
+      key: (row) => scopedKey(row.organizationId, row.key),
+    },
   },
   run_policies: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: { organization, name: namedIn, kind: (row) => scopedKey(row.organizationId, row.kind) },
+    indexes: {
+      organization: organizationIdOf,
+      name: nameKeyInOrganization,
+      kind: (row) => scopedKey(row.organizationId, row.kind),
+    },
   },
   tag_bindings: {
-    ...large,
-    // In the order of their keys within their owner.
+    ...LARGE_SPEC_DEFAULTS,
+    // Sorted by tag key within their owner.
     key: (row) => scopedKey(row.ownerId, row.key),
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       owner: (row) => row.ownerId,
       tag: (row) => tagKey(row, row.key),
       pair: (row) => tagKey(row, row.key, row.value),
     },
   },
   team_memberships: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => scopedKey(row.teamId, row.membershipId),
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       team: (row) => row.teamId,
       membership: (row) => row.membershipId,
       user: (row) => scopedKey(row.organizationId, row.userId),
     },
   },
   team_projects: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       team: (row) => row.teamId,
       project: (row) => row.projectId,
       pair: (row) => scopedKey(row.teamId, row.projectId),
     },
   },
   team_workspaces: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       team: (row) => row.teamId,
       workspace: (row) => row.workspaceId,
       pair: (row) => scopedKey(row.teamId, row.workspaceId),
-      // Who may read a workspace sees the project it is in.
+      // A team that may read a workspace also sees its project.
       teamProject: (row) => scopedKey(row.teamId, row.projectId),
     },
   },
-  teams: { ...plain, key: (row) => row.id, groups: { organization, name: namedIn } },
-  users: {
-    ...plain,
+  teams: {
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      username: (row) => foldName(row.username),
-      email: (row) => foldName(row.email),
+    indexes: { organization: organizationIdOf, name: nameKeyInOrganization },
+  },
+  users: {
+    ...GOVERNANCE_SPEC_DEFAULTS,
+    key: (row) => row.id,
+    indexes: {
+      username: (row) => normalizeName(row.username),
+      email: (row) => normalizeName(row.email),
       admin: (row) => (row.isAdmin ? 'yes' : undefined),
     },
   },
   variable_set_members: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => scopedKey(scopedKey(row.variableSetId, row.relation), row.memberId),
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       set: (row) => row.variableSetId,
       member: (row) => scopedKey(row.relation, row.memberId),
     },
   },
   variable_set_variables: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       set: (row) => row.variableSetId,
       key: (row) => scopedKey(scopedKey(row.variableSetId, row.category), row.key),
     },
   },
   variable_sets: {
-    ...plain,
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       project: (row) => row.projectId ?? undefined,
-      name: (row) => scopedKey(row.projectId ?? row.organizationId, foldName(row.name)),
+      name: (row) => scopedKey(row.projectId ?? row.organizationId, normalizeName(row.name)),
       global: (row) => (row.global ? row.organizationId : undefined),
     },
   },
   workspaces: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
+    indexes: {
+      organization: organizationIdOf,
       project: (row) => row.projectId,
-      name: namedIn,
-      scheduled: (row) => (row.autoDestroyAtMs === null ? undefined : SCHEDULED_WORKSPACES),
+      name: nameKeyInOrganization,
+      scheduled: (row) => (row.autoDestroyAtMs === null ? undefined : SCHEDULED_KEY),
       driftChecked: (row) =>
-        (row.driftCheckInterval ?? null) === null ? undefined : DRIFT_CHECKED_WORKSPACES,
+        (row.driftCheckInterval ?? null) === null ? undefined : DRIFT_CHECKED_KEY,
     },
   },
 }

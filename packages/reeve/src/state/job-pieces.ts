@@ -1,8 +1,8 @@
 import type { Job } from '@reeve/contract'
-import type { RowPieces } from './row-text.ts'
+import type { RowSplit } from './row-text.ts'
 
-/** What a version of a job is numbered and stamped with. */
-type Steady =
+/** Fields that identify a job version and do not change afterwards. */
+type JobStableField =
   | 'Version'
   | 'SubmitTime'
   | 'CreateIndex'
@@ -10,8 +10,8 @@ type Steady =
   | 'SubmittedBy'
   | 'Origin'
   | 'Message'
-/** What changes while a version lives. */
-type Changing =
+/** Fields that change while a version exists. */
+type JobChangingField =
   | 'Stop'
   | 'Status'
   | 'StatusDescription'
@@ -20,17 +20,17 @@ type Changing =
   | 'ModifyIndex'
   | 'Quarantine'
   | 'NodeLosses'
-type Specified = Exclude<keyof Job, Steady | Changing>
+type JobSpecField = Exclude<keyof Job, JobStableField | JobChangingField>
 
-/** Every field of a piece: a new field has to be in one of them. */
-type Piece<Name extends keyof Job> = { readonly [N in Name]-?: Job[N] | undefined }
+/** Requires every field of a part: a new field must be added to one of the parts. */
+type JobFields<Name extends keyof Job> = { readonly [N in Name]-?: Job[N] | undefined }
 
 /**
- * The specification of a job is most of its text, and stays when its status changes: a job that is
- * registered changes it twice at least.
+ * The specification is most of a job's JSON and does not change with the status. Registering a job
+ * changes the status at least twice.
  */
-export const JOB_PIECES: RowPieces<Job> = {
-  common: (row): Piece<Specified> => ({
+export const JOB_SPLIT: RowSplit<Job> = {
+  common: (row): JobFields<JobSpecField> => ({
     Region: row.Region,
     Namespace: row.Namespace,
     ID: row.ID,
@@ -93,7 +93,7 @@ export const JOB_PIECES: RowPieces<Job> = {
     a.SecretStoreNamespace === b.SecretStoreNamespace &&
     a.ServiceTokenID === b.ServiceTokenID &&
     a.UI === b.UI,
-  steady: (row): Piece<Steady> => ({
+  steady: (row): JobFields<JobStableField> => ({
     Version: row.Version,
     SubmitTime: row.SubmitTime,
     CreateIndex: row.CreateIndex,
@@ -110,7 +110,7 @@ export const JOB_PIECES: RowPieces<Job> = {
     a.SubmittedBy === b.SubmittedBy &&
     a.Origin === b.Origin &&
     a.Message === b.Message,
-  rest: (row): Piece<Changing> => ({
+  rest: (row): JobFields<JobChangingField> => ({
     Stop: row.Stop,
     Status: row.Status,
     StatusDescription: row.StatusDescription,

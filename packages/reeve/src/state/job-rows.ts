@@ -4,8 +4,8 @@ import {
   isTerminal,
   jobStatus,
   newSummary,
-  summarize,
-  withChild,
+  applyStatusChanges,
+  countChild,
   withoutQuarantine,
   withQueued,
   type AllocationRow,
@@ -23,42 +23,41 @@ import {
 } from './tables.ts'
 
 /**
- * Completes changes of jobs, evaluations, allocations and deployments by the rows that follow from
- * them: the counters of deployments, the status of each job concerned and its summary, and services
- * that go. Whoever commits such changes passes them through here, so that status and counts are
- * never wrong by omission. Costs nothing per row that stays.
+ * Adds the rows derived from changes of jobs, evaluations, allocations and deployments: deployment
+ * counters, status and summary of the affected jobs, and deleted services. Every commit of such
+ * changes must pass through here to keep status and counts correct. Unchanged rows cost nothing.
  */
-export function withJobRows(tables: Tables, changes: readonly Change[]): Change[] {
-  const all = withDeploymentRows(tables, changes)
-  const work = new Completion(tables, all)
-  for (const change of all) work.take(change)
-  return withServiceRows(tables, work.result())
+export function withDerivedRows(tables: Tables, changes: readonly Change[]): Change[] {
+  const allChanges = withDeploymentRows(tables, changes)
+  const derived = new DerivedRows(tables, allChanges)
+  for (const change of allChanges) derived.add(change)
+  return withServiceRows(tables, derived.result())
 }
 
-/** What the changes mean for one job. */
-interface JobWork {
+/** Effect of the changes on one job. */
+interface JobDelta {
   readonly key: string
-  /** The job and its summary as they will be, where they are written. */
+  /** New values of the job and its summary, if they are written. */
   job: Job | undefined
   summary: JobSummary | undefined
   isRemoved: boolean
-  /** Something has changed that its status follows from. */
-  isConcerned: boolean
-  /** Live allocations and the like that the changes add or take away. */
-  deployments: number
-  live: number
-  open: number
-  evaluations: number
-  /** What happened to its allocations and is not in its summary yet. */
-  statuses: StatusChange[]
+  /** True if a change affects the status of the job. */
+  needsStatus: boolean
+  /** Changes of the numbers of live allocations, open evaluations and active deployments. */
+  activeDeploymentDelta: number
+  liveAllocationDelta: number
+  openEvaluationDelta: number
+  newEvaluationCount: number
+  /** Allocation status changes that are not in the summary yet. */
+  statusChanges: StatusChange[]
 }
 
-const NO_STATUSES: StatusChange[] = []
+const NO_STATUS_CHANGES: StatusChange[] = []
 
-class Completion {
+class DerivedRows {
   readonly #tables: Tables
   readonly #changes: readonly Change[]
-  readonly #works = new Map<string, JobWork>()
+  readonly #deltas = new Map<string, JobDelta>()
   readonly #versions = new Map<string, Job>()
 
   constructor(tables: Tables, changes: readonly Change[]) {
@@ -66,44 +65,47 @@ class Completion {
     this.#changes = changes
     for (const change of changes)
       if (change.table === 'jobs' && change.row === undefined)
-        this.#workOf(change.key).isRemoved = true
+        this.#deltaOf(change.key).isRemoved = true
       else if (change.table === 'jobs' && change.row !== undefined)
-        this.#workOf(namespacedKey(change.row.Namespace, change.row.ID)).job = change.row
+        this.#deltaOf(namespacedKey(change.row.Namespace, change.row.ID)).job = change.row
       else if (change.table === 'job_versions' && change.row !== undefined)
         this.#versions.set(versionKeyOf(change.row), change.row)
   }
 
-  take(change: Change): void {
+  add(change: Change): void {
     if (change.row === undefined) {
-      if (change.table === 'jobs') this.#takeRemoved(change.key)
-      else if (change.table === 'evaluations') this.#takeRemovedEvaluation(change.key)
+      if (change.table === 'jobs') this.#addRemovedJob(change.key)
+      else if (change.table === 'evaluations') this.#addRemovedEvaluation(change.key)
       return
     }
-    if (change.table === 'allocations') this.#takeAllocation(change.row)
-    else if (change.table === 'evaluations') this.#takeEvaluation(change.row)
-    else if (change.table === 'deployments') this.#takeDeployment(change.row)
-    else if (change.table === 'jobs') this.#concern(change.row, change.row.ID)
+    if (change.table === 'allocations') this.#addAllocation(change.row)
+    else if (change.table === 'evaluations') this.#addEvaluation(change.row)
+    else if (change.table === 'deployments') this.#addDeployment(change.row)
+    else if (change.table === 'jobs') this.#touch(change.row, change.row.ID)
     else if (change.table === 'job_summaries')
-      this.#workOf(namespacedKey(change.row.Namespace, change.row.JobID)).summary = change.row
+      this.#deltaOf(namespacedKey(change.row.Namespace, change.row.JobID)).summary = change.row
   }
 
   result(): Change[] {
-    const works = [...this.#works.values()]
-    for (const work of works) this.#takeStatuses(work)
-    for (const work of works) if (work.isConcerned) this.#settle(work)
+    const deltas = [...this.#deltas.values()]
+    for (const delta of deltas) this.#applyStatusChanges(delta)
+    for (const delta of deltas) if (delta.needsStatus) this.#updateStatus(delta)
     const changes = this.#jobChanges()
     for (const change of this.#changes)
-      if (change.row === undefined || !isOwn(change.table)) changes.push(change)
-    // With those of parents that were added meanwhile.
-    for (const { summary } of this.#works.values())
+      if (change.row === undefined || !isDerivedTable(change.table)) changes.push(change)
+    // Includes summaries of parents that were added meanwhile.
+    for (const { summary } of this.#deltas.values())
       if (summary !== undefined) changes.push(put('job_summaries', summary))
     return changes
   }
 
-  /** Each job followed by its version: the two are mostly one row, which is encoded once then. */
+  /**
+   * Each job is followed by its version: the two are usually the same row, which is then encoded
+   * once.
+   */
   #jobChanges(): Change[] {
     const changes: Change[] = []
-    for (const { job } of this.#works.values()) {
+    for (const { job } of this.#deltas.values()) {
       if (job === undefined) continue
       const key = versionKeyOf(job)
       const version = this.#versions.get(key)
@@ -115,139 +117,151 @@ class Completion {
     return changes
   }
 
-  /** A child that goes while it lives counts as dead from then on. */
-  #takeRemoved(key: string): void {
+  /** A child that is purged while running counts as dead. */
+  #addRemovedJob(key: string): void {
     const job = this.#tables.jobs.find(key)
     if (job === undefined || job.ParentID === '') return
-    const parent = this.#workOf(namespacedKey(job.Namespace, job.ParentID))
+    const parent = this.#deltaOf(namespacedKey(job.Namespace, job.ParentID))
     if (!parent.isRemoved)
-      this.#summarize(parent, (summary) => withChild(summary, job.Status, undefined))
+      this.#summarize(parent, (summary) => countChild(summary, job.Status, undefined))
   }
 
-  /** A job that was only waiting for it is dead. */
-  #takeRemovedEvaluation(id: string): void {
+  /** Deleting an open evaluation may make a job dead that was only waiting for it. */
+  #addRemovedEvaluation(id: string): void {
     const before = this.#tables.evaluations.find(id)
     if (before !== undefined && isOpenEvaluation(before))
-      this.#concern(before, before.JobID).open -= 1
+      this.#touch(before, before.JobID).openEvaluationDelta -= 1
   }
 
-  #takeAllocation(row: AllocationRow): void {
+  #addAllocation(row: AllocationRow): void {
     const { allocations } = this.#tables
-    // One that this commit makes is not there, and to look for an id among a million is dear.
+    // A new allocation cannot exist yet, and looking up an ID among a million is expensive.
     const isNew = row.CreateIndex > allocations.lastIndex
     const before = isNew ? undefined : allocations.find(row.ID)
-    const work = this.#concern(row, row.JobID)
-    work.live += Number(!isTerminal(row)) - Number(before !== undefined && !isTerminal(before))
-    if (before?.ClientStatus === row.ClientStatus || this.#isEarlier(work, before)) return
+    const delta = this.#touch(row, row.JobID)
+    delta.liveAllocationDelta +=
+      Number(!isTerminal(row)) - Number(before !== undefined && !isTerminal(before))
+    if (before?.ClientStatus === row.ClientStatus || this.#belongsToEarlierJob(delta, before))
+      return
     const change = {
       group: row.TaskGroup,
       before: before?.ClientStatus,
       after: row.ClientStatus,
     }
-    if (work.statuses === NO_STATUSES) work.statuses = [change]
-    else work.statuses.push(change)
+    if (delta.statusChanges === NO_STATUS_CHANGES) delta.statusChanges = [change]
+    else delta.statusChanges.push(change)
   }
 
-  /** One summary for all of them: a job may have a thousand in one commit. */
-  #takeStatuses(work: JobWork): void {
-    const { statuses } = work
-    if (statuses === NO_STATUSES) return
-    work.statuses = NO_STATUSES
-    this.#summarize(work, (summary) => summarize(summary, statuses))
+  /** Creates one summary for all changes: a commit may contain a thousand of them for one job. */
+  #applyStatusChanges(delta: JobDelta): void {
+    const { statusChanges } = delta
+    if (statusChanges === NO_STATUS_CHANGES) return
+    delta.statusChanges = NO_STATUS_CHANGES
+    this.#summarize(delta, (summary) => applyStatusChanges(summary, statusChanges))
   }
 
-  #takeDeployment(row: Deployment): void {
+  #addDeployment(row: Deployment): void {
     const before = this.#tables.deployments.find(row.ID)
     const wasActive = before !== undefined && isActiveDeployment(before)
     const delta = Number(isActiveDeployment(row)) - Number(wasActive)
-    if (delta !== 0) this.#concern(row, row.JobID).deployments += delta
+    if (delta !== 0) this.#touch(row, row.JobID).activeDeploymentDelta += delta
   }
 
-  /** Of a registration that was purged: the summary of the next one begins without it. */
-  #isEarlier(work: JobWork, before: AllocationRow | undefined): boolean {
+  /**
+   * True for allocations of an earlier job that was purged: the current summary does not include
+   * them.
+   */
+  #belongsToEarlierJob(delta: JobDelta, before: AllocationRow | undefined): boolean {
     if (before === undefined) return false
-    const job = this.#jobOf(work)
+    const job = this.#jobOf(delta)
     return job !== undefined && before.CreateIndex < job.CreateIndex
   }
 
-  #takeEvaluation(row: Evaluation): void {
+  #addEvaluation(row: Evaluation): void {
     const before = this.#tables.evaluations.find(row.ID)
-    const work = this.#concern(row, row.JobID)
+    const delta = this.#touch(row, row.JobID)
     const wasOpen = before !== undefined && isOpenEvaluation(before)
-    work.open += Number(isOpenEvaluation(row)) - Number(wasOpen)
-    work.evaluations += before === undefined ? 1 : 0
-    // One that was given up no longer says what waits.
+    delta.openEvaluationDelta += Number(isOpenEvaluation(row)) - Number(wasOpen)
+    delta.newEvaluationCount += before === undefined ? 1 : 0
+    // A canceled evaluation no longer reports queued allocations.
     const queued = row.Status === 'canceled' ? null : row.QueuedAllocations
-    if (queued !== null) this.#summarize(work, (summary) => withQueued(summary, queued))
+    if (queued !== null) this.#summarize(delta, (summary) => withQueued(summary, queued))
   }
 
-  #concern(row: { readonly Namespace: string }, jobId: string): JobWork {
-    const work = this.#workOf(namespacedKey(row.Namespace, jobId))
-    work.isConcerned = true
-    return work
+  #touch(row: { readonly Namespace: string }, jobId: string): JobDelta {
+    const delta = this.#deltaOf(namespacedKey(row.Namespace, jobId))
+    delta.needsStatus = true
+    return delta
   }
 
-  #workOf(key: string): JobWork {
-    const known = this.#works.get(key)
-    if (known !== undefined) return known
-    const work: JobWork = {
+  #deltaOf(key: string): JobDelta {
+    const existing = this.#deltas.get(key)
+    if (existing !== undefined) return existing
+    const delta: JobDelta = {
       key,
       job: undefined,
       summary: undefined,
       isRemoved: false,
-      isConcerned: false,
-      deployments: 0,
-      live: 0,
-      open: 0,
-      evaluations: 0,
-      statuses: NO_STATUSES,
+      needsStatus: false,
+      activeDeploymentDelta: 0,
+      liveAllocationDelta: 0,
+      openEvaluationDelta: 0,
+      newEvaluationCount: 0,
+      statusChanges: NO_STATUS_CHANGES,
     }
-    this.#works.set(key, work)
-    return work
+    this.#deltas.set(key, delta)
+    return delta
   }
 
-  #jobOf({ job, key }: JobWork): Job | undefined {
+  #jobOf({ job, key }: JobDelta): Job | undefined {
     return job ?? this.#tables.jobs.find(key)
   }
 
-  #summarize(work: JobWork, change: (summary: JobSummary) => JobSummary): void {
-    this.#takeStatuses(work)
-    const job = this.#jobOf(work)
-    if (job === undefined) return // purged: nobody can ask any more
-    const known = work.summary ?? this.#tables.job_summaries.find(work.key)
-    const before = known ?? newSummary(job)
+  #summarize(delta: JobDelta, change: (summary: JobSummary) => JobSummary): void {
+    this.#applyStatusChanges(delta)
+    const job = this.#jobOf(delta)
+    if (job === undefined) return // purged: the summary is not visible any more
+    const existing = delta.summary ?? this.#tables.job_summaries.find(delta.key)
+    const before = existing ?? newSummary(job)
     const after = change(before)
-    if (after !== before || known === undefined) work.summary = after
+    if (after !== before || existing === undefined) delta.summary = after
   }
 
-  #settle(work: JobWork): void {
-    const { key, deployments, live, open, evaluations } = work
-    const job = this.#jobOf(work)
-    if (job === undefined || work.isRemoved) return
+  #updateStatus(delta: JobDelta): void {
+    const {
+      key,
+      activeDeploymentDelta,
+      liveAllocationDelta,
+      openEvaluationDelta,
+      newEvaluationCount,
+    } = delta
+    const job = this.#jobOf(delta)
+    if (job === undefined || delta.isRemoved) return
     const tables = this.#tables
     const status = jobStatus(job, {
-      hasActiveDeployment: tables.deployments.countIn('active', key) + deployments > 0,
-      hasLiveAllocation: tables.allocations.countIn('live', key) + live > 0,
-      hasOpenEvaluation: tables.evaluations.countIn('open', key) + open > 0,
-      // A dead job had one, though it may have been collected.
+      hasActiveDeployment:
+        tables.deployments.countByIndex('active', key) + activeDeploymentDelta > 0,
+      hasLiveAllocation: tables.allocations.countByIndex('live', key) + liveAllocationDelta > 0,
+      hasOpenEvaluation: tables.evaluations.countByIndex('open', key) + openEvaluationDelta > 0,
+      // A dead job had one, even if it was garbage collected.
       hadEvaluation:
-        tables.evaluations.countIn('job', key) + evaluations > 0 || job.Status === 'dead',
+        tables.evaluations.countByIndex('job', key) + newEvaluationCount > 0 ||
+        job.Status === 'dead',
     })
     const before = tables.jobs.find(key)?.Status
-    const settled = status === job.Status ? job : { ...job, Status: status }
-    if (settled !== job) work.job = settled
-    if (settled !== job || status !== before) this.#settleVersion(settled)
+    const updatedJob = status === job.Status ? job : { ...job, Status: status }
+    if (updatedJob !== job) delta.job = updatedJob
+    if (updatedJob !== job || status !== before) this.#updateVersionStatus(updatedJob)
     if (job.ParentID !== '' && status !== before)
-      this.#summarize(this.#workOf(namespacedKey(job.Namespace, job.ParentID)), (summary) =>
-        withChild(summary, before, status),
+      this.#summarize(this.#deltaOf(namespacedKey(job.Namespace, job.ParentID)), (summary) =>
+        countChild(summary, before, status),
       )
   }
 
   /**
-   * The record of its version shows the same status. It is the very row of the job while that is at
-   * this version.
+   * Copies the status to the version, which equals the job row while the job is at that version.
    */
-  #settleVersion(job: Job): void {
+  #updateVersionStatus(job: Job): void {
     const key = versionKeyOf(job)
     const version = this.#versions.get(key) ?? this.#tables.job_versions.find(key)
     if (version !== undefined && version.Status !== job.Status)
@@ -259,7 +273,7 @@ function versionKeyOf({ Namespace, ID, Version }: Job): string {
   return jobVersionKey(Namespace, ID, Version)
 }
 
-/** Tables whose rows may be changed here once more before they are written. */
-function isOwn(table: TableName): boolean {
+/** True for tables whose rows are modified here before they are written. */
+function isDerivedTable(table: TableName): boolean {
   return table === 'jobs' || table === 'job_versions' || table === 'job_summaries'
 }

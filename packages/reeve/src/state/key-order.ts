@@ -187,8 +187,8 @@ export class BucketedKeys<T extends { readonly key: string }> {
   }
 
   #getOrCreateBucket(prefix: string): Bucket<T> {
-    const known = this.#buckets.get(prefix)
-    if (known !== undefined) return known
+    const existing = this.#buckets.get(prefix)
+    if (existing !== undefined) return existing
     const bucket = { entries: [], isSorted: true }
     this.#buckets.set(prefix, bucket)
     this.#prefixes.add(prefix)

@@ -12,12 +12,12 @@ import {
 import { put, type Change, type Stamp } from './store.ts'
 import { jobVersionKey, namespacedKey, type Tables } from './tables.ts'
 
-/** The pool that stands for every pool. */
+/** The built-in pool that contains all nodes. */
 const ALL_POOLS = 'all'
 
 /**
- * One evaluation for each job that has something on the node, and for each system job that may run
- * there: after the node came, went or changed, what they want may be somewhere else.
+ * Evaluations after a node was added, removed or changed: one for each job with allocations on the
+ * node and for each system job that may run there.
  */
 export function nodeEvaluations(
   tables: Tables,
@@ -26,11 +26,11 @@ export function nodeEvaluations(
 ): Change[] {
   const { stamp, ids } = options
   const jobs = new Map<string, Job>()
-  for (const row of tables.allocations.rowsIn('node', node.ID).filter(isConcerned)) {
+  for (const row of tables.allocations.rowsByIndex('node', node.ID).filter(isAffectedByNode)) {
     const job = jobOf(tables, row)
     if (job !== undefined) jobs.set(namespacedKey(job.Namespace, job.ID), job)
   }
-  for (const key of tables.jobs.keysIn('everywhere', 'yes')) {
+  for (const key of tables.jobs.keysByIndex('everywhere', 'yes')) {
     const job = tables.jobs.get(key)
     if (mayRunOn(job, node)) jobs.set(key, job)
   }
@@ -46,7 +46,10 @@ export function nodeEvaluations(
   })
 }
 
-/** Of a purged job the version that the allocation runs: somebody must still see to it. */
+/**
+ * For a purged job, returns the version that the allocation runs, because its allocations still
+ * need handling.
+ */
 function jobOf({ jobs, job_versions }: Tables, row: AllocationRow): Job | undefined {
   return (
     jobs.find(namespacedKey(row.Namespace, row.JobID)) ??
@@ -55,15 +58,15 @@ function jobOf({ jobs, job_versions }: Tables, row: AllocationRow): Job | undefi
 }
 
 /**
- * Whether what becomes of the node matters to the allocation. One that should stop and has not
- * ended is lost with its node; one of a service that ended by itself may be wanted again.
+ * True if the state of the node affects the allocation. An allocation that should stop and is still
+ * running is lost with its node; a service allocation that ended by itself may be replaced.
  */
-function isConcerned(row: AllocationRow): boolean {
+function isAffectedByNode(row: AllocationRow): boolean {
   if (!isClientTerminal(row)) return true
   return row.JobType === 'service' && !isServerTerminal(row)
 }
 
-/** A sysbatch job runs where it could when it was registered, not on nodes that come later. */
+/** A sysbatch job runs only on nodes that existed when it was registered. */
 function mayRunOn(job: Job, node: Pick<NodeRow, 'NodePool' | 'Datacenter'>): boolean {
   if (job.Type !== 'system') return false
   const isPool = job.NodePool === ALL_POOLS || job.NodePool === node.NodePool

@@ -12,20 +12,20 @@ import type { Store } from './store.ts'
 import type { TableObserver } from './tables.ts'
 
 /**
- * What allocations hold of each node, kept current row by row: the scheduler asks for it at every
+ * Resources used by allocations per node, updated row by row: the scheduler needs them for every
  * placement and must not add up a node's allocations each time.
  */
-export class NodeUsages implements TableObserver<'allocations'> {
+export class NodeUsageTracker implements TableObserver<'allocations'> {
   readonly #store: Store
-  #columns: Columns
+  #columns: UsageTable
 
   constructor(store: Store) {
     this.#store = store
-    this.#columns = new Columns((nodeId) => this.#addUp(nodeId))
+    this.#columns = new UsageTable((nodeId) => this.#recompute(nodeId))
     store.observe('allocations', this)
   }
 
-  /** Another object when what it told before no longer holds. */
+  /** Replaced by a new object when cached values must be discarded. */
   get columns(): UsageColumns {
     return this.#columns
   }
@@ -35,61 +35,61 @@ export class NodeUsages implements TableObserver<'allocations'> {
   }
 
   changed(before: AllocationRow | undefined, after: AllocationRow | undefined): void {
-    if (before !== undefined && after !== undefined && isSameHold(before, after)) return
-    if (before !== undefined && occupies(before)) this.#adjust(before, removeFromUsage)
-    if (after !== undefined && occupies(after)) this.#adjust(after, addToUsage)
+    if (before !== undefined && after !== undefined && usesSameResources(before, after)) return
+    if (before !== undefined && holdsResources(before)) this.#adjust(before, removeFromUsage)
+    if (after !== undefined && holdsResources(after)) this.#adjust(after, addToUsage)
   }
 
   reset(): void {
-    this.#columns = new Columns((nodeId) => this.#addUp(nodeId))
+    this.#columns = new UsageTable((nodeId) => this.#recompute(nodeId))
   }
 
   #adjust(row: AllocationRow, change: typeof addToUsage): void {
-    // Nobody asked for this node yet: it is added up when somebody does.
-    if (!this.#columns.knows(row.NodeID)) return
+    // Nodes are computed on first use.
+    if (!this.#columns.has(row.NodeID)) return
     const usage = this.#columns.of(row.NodeID)
     this.#columns.set(row.NodeID, change(usage, chargeOf(row.AllocatedResources)))
   }
 
-  #addUp(nodeId: string): NodeUsage {
+  #recompute(nodeId: string): NodeUsage {
     return this.#store.tables.allocations
-      .rowsIn('node', nodeId)
-      .filter(occupies)
+      .rowsByIndex('node', nodeId)
+      .filter(holdsResources)
       .reduce((sum, row) => addToUsage(sum, chargeOf(row.AllocatedResources)), NO_USAGE)
   }
 }
 
-const SLOTS_AT_FIRST = 64
+const INITIAL_SLOTS = 64
 
 /**
- * A slot for every node that was asked for since the start; a node that is gone keeps its slot,
- * which costs as much as its ID.
+ * A slot for every node queried since the start. A purged node keeps its slot, which costs as much
+ * as its ID.
  */
-class Columns implements UsageColumns {
+class UsageTable implements UsageColumns {
   readonly #slots = new Map<string, number>()
-  /** The usage as an object, which alone has cores, ports and devices. */
+  /** The usage as objects, which include cores, ports and devices. */
   readonly #usages: NodeUsage[] = []
-  readonly #addUp: (nodeId: string) => NodeUsage
-  cpuShares = new Float64Array(SLOTS_AT_FIRST)
-  memoryMB = new Float64Array(SLOTS_AT_FIRST)
-  diskMB = new Float64Array(SLOTS_AT_FIRST)
-  special = new Uint8Array(SLOTS_AT_FIRST)
+  readonly #recompute: (nodeId: string) => NodeUsage
+  cpuShares = new Float64Array(INITIAL_SLOTS)
+  memoryMB = new Float64Array(INITIAL_SLOTS)
+  diskMB = new Float64Array(INITIAL_SLOTS)
+  hasDiscreteUsage = new Uint8Array(INITIAL_SLOTS)
 
   constructor(addUp: (nodeId: string) => NodeUsage) {
-    this.#addUp = addUp
+    this.#recompute = addUp
   }
 
-  knows(nodeId: string): boolean {
+  has(nodeId: string): boolean {
     return this.#slots.has(nodeId)
   }
 
   slotOf(nodeId: string): number {
-    const known = this.#slots.get(nodeId)
-    if (known !== undefined) return known
+    const existing = this.#slots.get(nodeId)
+    if (existing !== undefined) return existing
     const slot = this.#slots.size
     if (slot === this.cpuShares.length) this.#grow()
     this.#slots.set(nodeId, slot)
-    this.#write(slot, this.#addUp(nodeId))
+    this.#write(slot, this.#recompute(nodeId))
     return slot
   }
 
@@ -106,33 +106,34 @@ class Columns implements UsageColumns {
     this.cpuShares[slot] = usage.cpuShares
     this.memoryMB[slot] = usage.memoryMB
     this.diskMB[slot] = usage.diskMB
-    this.special[slot] = usage.cores.size + usage.ports.size + usage.devices.size > 0 ? 1 : 0
+    this.hasDiscreteUsage[slot] =
+      usage.cores.size + usage.ports.size + usage.devices.size > 0 ? 1 : 0
   }
 
   #grow(): void {
     const length = this.cpuShares.length * 2
-    const longer = (column: Float64Array): Float64Array<ArrayBuffer> => {
+    const grown = (column: Float64Array): Float64Array<ArrayBuffer> => {
       const next = new Float64Array(length)
       next.set(column)
       return next
     }
-    this.cpuShares = longer(this.cpuShares)
-    this.memoryMB = longer(this.memoryMB)
-    this.diskMB = longer(this.diskMB)
+    this.cpuShares = grown(this.cpuShares)
+    this.memoryMB = grown(this.memoryMB)
+    this.diskMB = grown(this.diskMB)
     const special = new Uint8Array(length)
-    special.set(this.special)
-    this.special = special
+    special.set(this.hasDiscreteUsage)
+    this.hasDiscreteUsage = special
   }
 }
 
-/** Until its node says that it has ended, whatever the servers want. */
-function occupies(row: AllocationRow): boolean {
+/** True until its node reports that it has ended, whatever its desired status. */
+function holdsResources(row: AllocationRow): boolean {
   return !isClientTerminal(row)
 }
 
-function isSameHold(before: AllocationRow, after: AllocationRow): boolean {
+function usesSameResources(before: AllocationRow, after: AllocationRow): boolean {
   return (
-    occupies(before) === occupies(after) &&
+    holdsResources(before) === holdsResources(after) &&
     before.NodeID === after.NodeID &&
     before.AllocatedResources === after.AllocatedResources
   )

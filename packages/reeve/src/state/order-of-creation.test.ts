@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { compareCreation, inOrderOfCreation } from './order-of-creation.ts'
+import { compareCreation, sortByCreation } from './order-of-creation.ts'
 
 const entries = fc.uniqueArray(
   fc.record({
@@ -18,7 +18,7 @@ for (const order of ['of their keys', 'of anything'] as const)
       fc.property(entries, (given) => {
         const all =
           order === 'of anything' ? given : given.toSorted((a, b) => compareText(a.key, b.key))
-        assert.deepEqual(inOrderOfCreation(all), all.toSorted(compareCreation))
+        assert.deepEqual(sortByCreation(all), all.toSorted(compareCreation))
       }),
       { seed: 1 },
     )

@@ -12,26 +12,26 @@ export function compareCreation(a: OrderKey, b: OrderKey): number {
 }
 
 /**
- * Entries in the order of creation. When they come in the order of their keys, as most engines give
- * them at a start, the index and the place of an entry are one number, and numbers are sorted ten
- * times as fast as entries: of a million rows it was a good part of the start.
+ * Sorts entries by creation. If they arrive in key order, as most engines return them at start,
+ * create index and position are combined into one number, and sorting numbers is ten times as fast
+ * as sorting entries, a considerable part of the start time with a million rows.
  */
-export function inOrderOfCreation<T extends OrderKey>(entries: readonly T[]): readonly T[] {
+export function sortByCreation<T extends OrderKey>(entries: readonly T[]): readonly T[] {
   const codes = new Float64Array(entries.length)
-  const places = 2 ** Math.ceil(Math.log2(entries.length + 1))
+  const positionRange = 2 ** Math.ceil(Math.log2(entries.length + 1))
   let last = ''
-  for (let at = 0; at < entries.length; at++) {
-    const entry = entries[at]
-    const code = (entry?.createIndex ?? 0) * places + at
+  for (let position = 0; position < entries.length; position++) {
+    const entry = entries[position]
+    const code = (entry?.createIndex ?? 0) * positionRange + position
     if (entry === undefined || entry.key < last || !Number.isSafeInteger(code))
       return entries.toSorted(compareCreation)
-    codes[at] = code
+    codes[position] = code
     last = entry.key
   }
   codes.sort()
   const sorted: T[] = []
   for (const code of codes) {
-    const entry = entries[code % places]
+    const entry = entries[code % positionRange]
     if (entry !== undefined) sorted.push(entry)
   }
   return sorted

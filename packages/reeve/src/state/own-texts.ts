@@ -1,51 +1,58 @@
-import { wholeText, type RowPieces, type RowText } from './row-text.ts'
-
-/** Texts that rows of different commits may share. A plan's rows come together, so few suffice. */
-const COMMON_TEXTS_MAX = 4_096
+import { joinRowJson, type RowSplit, type RowJson } from './row-text.ts'
 
 /**
- * Makes the texts of rows that were read from the log independent of it. A line of a commit is a
- * slice of the whole commit for the engine of the language: one row of a plan of a thousand
- * allocations would keep all of them in memory. Rows in pieces become pieces again, so that a
- * server that was restarted keeps what its allocations have in common once, as it did before.
+ * Number of shared texts kept for reuse between rows. Rows of a plan are adjacent, so few suffice.
  */
-export class OwnTexts {
-  readonly #common = new Map<string, string>()
-  #last: { readonly read: RowText; readonly own: RowText } | undefined
+const SHARED_TEXTS_MAX = 4_096
 
-  /** The same text, in memory of its own. `row` is the decoded text. */
-  own<Row extends object>(read: RowText, row: Row, pieces: RowPieces<Row> | undefined): RowText {
-    // A job and its version have one text.
-    if (this.#last?.read === read) return this.#last.own
-    const own = (pieces && this.#inPieces(wholeText(read), row, pieces)) ?? detached(read)
-    this.#last = { read, own }
-    return own
+/**
+ * Copies row texts that were read from the log, so that they do not keep the log in memory. The
+ * engine represents a line of a commit as a slice of the whole commit: one row of a plan would keep
+ * a thousand allocations alive. Split rows are split again, so that a restarted server stores what
+ * allocations have in common only once, as before.
+ */
+export class DetachedTexts {
+  readonly #sharedTexts = new Map<string, string>()
+  #last: { readonly read: RowJson; readonly own: RowJson } | undefined
+
+  /** Returns an independent copy of the text. `row` is the decoded text. */
+  detach<Row extends object>(
+    source: RowJson,
+    row: Row,
+    rowSplit: RowSplit<Row> | undefined,
+  ): RowJson {
+    // A job and its version share one text.
+    if (this.#last?.read === source) return this.#last.own
+    const detached =
+      (rowSplit && this.#splitText(joinRowJson(source), row, rowSplit)) ?? detachText(source)
+    this.#last = { read: source, own: detached }
+    return detached
   }
 
-  /** Undefined where an earlier version wrote the fields in another order. */
-  #inPieces<Row extends object>(
+  /** Undefined if an earlier version wrote the fields in another order. */
+  #splitText<Row extends object>(
     whole: string,
     row: Row,
-    pieces: RowPieces<Row>,
-  ): RowText | undefined {
+    rowSplit: RowSplit<Row>,
+  ): RowJson | undefined {
     const text = {
-      common: this.#shared(JSON.stringify(pieces.common(row))),
-      steady: JSON.stringify(pieces.steady(row)),
-      body: JSON.stringify(pieces.rest(row)),
+      common: this.#intern(JSON.stringify(rowSplit.common(row))),
+      steady: JSON.stringify(rowSplit.steady(row)),
+      body: JSON.stringify(rowSplit.rest(row)),
     }
-    return wholeText(text) === whole ? text : undefined
+    return joinRowJson(text) === whole ? text : undefined
   }
 
-  #shared(text: string): string {
-    const known = this.#common.get(text)
-    if (known !== undefined) return known
-    if (this.#common.size >= COMMON_TEXTS_MAX) this.#common.clear()
-    this.#common.set(text, text)
+  #intern(text: string): string {
+    const existing = this.#sharedTexts.get(text)
+    if (existing !== undefined) return existing
+    if (this.#sharedTexts.size >= SHARED_TEXTS_MAX) this.#sharedTexts.clear()
+    this.#sharedTexts.set(text, text)
     return text
   }
 }
 
-function detached({ common, steady, body }: RowText): RowText {
-  // Joining and cutting copies the characters: a text that is only cut keeps the one it is from.
+function detachText({ common, steady, body }: RowJson): RowJson {
+  // Concatenating and slicing copies the characters; slicing alone would keep the original string.
   return { common, steady, body: ` ${body}`.slice(1) }
 }

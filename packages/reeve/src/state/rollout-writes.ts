@@ -5,7 +5,7 @@ import {
   decideRollback,
   endDeployment,
   healthyCanaries,
-  isRolledOutBy,
+  isCurrentDeployment,
   newEvaluation,
   promoteGroups,
   LIMITS,
@@ -17,83 +17,94 @@ import { put, type Change, type Stamp } from './store.ts'
 import { jobVersionKey, namespacedKey, type Tables } from './tables.ts'
 import { nextVersionNumber, versionRows } from './version-rows.ts'
 
-/** What a write to a deployment is made with. */
-export interface RolloutWrite {
+/** Inputs of a deployment write. */
+export interface DeploymentWrite {
   readonly stamp: Stamp
   readonly ids: IdSource
-  /** The evaluation that follows from it; empty: none does. */
+  /** ID of the resulting evaluation; empty for none. */
   readonly evalId: string
 }
 
-/** A deployment that fails, as it will be told. */
-export interface RolloutFailure {
+/** A decided failure of a deployment. */
+export interface FailedDeployment {
   readonly deployment: Deployment
-  /** With what becomes of the job. */
-  readonly text: string
-  /** The version that is registered again in the same commit. */
-  readonly target: Job | undefined
+  /** Status description, including the rollback of the job. */
+  readonly statusDescription: string
+  /** Version that the same commit restores; undefined for none. */
+  readonly rollbackTarget: Job | undefined
 }
 
 interface FailureCause {
-  readonly text: string
-  readonly reverts: boolean
-  /** What its allocations say about it. */
+  readonly description: string
+  readonly hasAutoRevert: boolean
+  /** Reason reported by the allocations. */
   readonly reason?: string
 }
 
 /**
- * What the failure of a deployment means for its job. A job that has moved on is left alone:
- * somebody has decided otherwise since.
+ * Decides the consequences of a failed deployment. A job that is no longer at the deployed version
+ * is not rolled back.
  */
-export function planFailure(
+export function decideFailure(
   tables: Tables,
   deployment: Deployment,
-  { text: cause, reverts, reason = '' }: FailureCause,
-): RolloutFailure {
-  // Clients compare the texts of causes and rollbacks: a reason only follows them.
-  const because = reason === '' ? '' : `: ${reason}`
+  { description: cause, hasAutoRevert, reason = '' }: FailureCause,
+): FailedDeployment {
+  // Clients compare the texts of causes and rollbacks, so a reason is only appended.
+  const reasonSuffix = reason === '' ? '' : `: ${reason}`
   const key = namespacedKey(deployment.Namespace, deployment.JobID)
   const job = tables.jobs.find(key)
-  if (!reverts || job === undefined || !isRolledOutBy(deployment, job))
-    return { deployment, text: cause + because, target: undefined }
-  const { target, suffix } = decideRollback(job, tables.job_versions.rowsIn('job', key))
-  return { deployment, text: cause + suffix + because, target }
+  if (!hasAutoRevert || job === undefined || !isCurrentDeployment(deployment, job))
+    return { deployment, statusDescription: cause + reasonSuffix, rollbackTarget: undefined }
+  const { target, suffix } = decideRollback(job, tables.job_versions.rowsByIndex('job', key))
+  return { deployment, statusDescription: cause + suffix + reasonSuffix, rollbackTarget: target }
 }
 
-/** The end of the deployment, the version that its job goes back to, and their evaluation. */
+/** Rows that fail the deployment, roll back its job and create the evaluation. */
 export function failureRows(
   tables: Tables,
-  { deployment, text, target }: RolloutFailure,
-  write: RolloutWrite,
+  { deployment, statusDescription, rollbackTarget }: FailedDeployment,
+  write: DeploymentWrite,
 ): Change[] {
-  const end = { status: 'failed', text, timeMs: write.stamp.timeMs } as const
+  const end = {
+    status: 'failed',
+    description: statusDescription,
+    timeMs: write.stamp.timeMs,
+  } as const
   const reverted =
-    target === undefined
+    rollbackTarget === undefined
       ? undefined
-      : revertedJob(tables, { target, deployment, text }, write.stamp)
+      : revertedJob(tables, { rollbackTarget, deployment, statusDescription }, write.stamp)
   return [
     put('deployments', endDeployment(deployment, end)),
-    ...(reverted === undefined || target === undefined
+    ...(reverted === undefined || rollbackTarget === undefined
       ? []
-      : versionRows(tables, reverted, { ids: write.ids, sourceBlob: sourceOf(tables, target) })),
-    ...rolloutEvaluation(tables, deployment, { ...write, job: reverted }),
+      : versionRows(tables, reverted, {
+          ids: write.ids,
+          sourceBlob: sourceBlobOf(tables, rollbackTarget),
+        })),
+    ...deploymentEvaluation(tables, deployment, { ...write, job: reverted }),
   ]
 }
 
-/** An earlier version that comes again is a new one, and not stable. */
+/** A restored version gets a new number and is not stable. */
 function revertedJob(
   tables: Tables,
-  { target, deployment, text }: RolloutFailure & { readonly target: Job },
+  {
+    rollbackTarget,
+    deployment,
+    statusDescription,
+  }: FailedDeployment & { readonly rollbackTarget: Job },
   { index, timeMs }: Stamp,
 ): Job {
   const origin = {
     submittedBy: undefined,
     origin: `auto-revert of ${deployment.JobVersion}`,
-    message: text.slice(0, LIMITS.jobMessageCharsMax),
+    message: statusDescription.slice(0, LIMITS.jobMessageCharsMax),
   }
   return {
-    ...withoutQuarantine(withOrigin(target, origin)),
-    Version: nextVersionNumber(tables, target),
+    ...withoutQuarantine(withOrigin(rollbackTarget, origin)),
+    Version: nextVersionNumber(tables, rollbackTarget),
     Status: 'pending',
     StatusDescription: '',
     Stable: false,
@@ -105,26 +116,26 @@ function revertedJob(
   }
 }
 
-function sourceOf({ job_submissions }: Tables, { Namespace, ID, Version }: Job) {
+function sourceBlobOf({ job_submissions }: Tables, { Namespace, ID, Version }: Job) {
   return job_submissions.find(jobVersionKey(Namespace, ID, Version))?.BlobKey
 }
 
-/** The groups are promoted: their healthy canaries are allocations like any other from now on. */
+/** Rows that promote the groups: their healthy canaries become normal allocations. */
 export function promotionRows(
   tables: Tables,
   { deployment, groups }: { readonly deployment: Deployment; readonly groups: readonly string[] },
-  write: RolloutWrite,
+  write: DeploymentWrite,
 ): Change[] {
   const find = (id: string): AllocationRow | undefined => tables.allocations.find(id)
   const canaries = groups.flatMap((group) => healthyCanaries(deployment, group, find))
   return [
     put('deployments', promoteGroups(deployment, groups, write.stamp.timeMs)),
-    ...canaries.map((row) => put('allocations', withoutTrial(row, write.stamp))),
-    ...rolloutEvaluation(tables, deployment, write),
+    ...canaries.map((row) => put('allocations', clearCanary(row, write.stamp))),
+    ...deploymentEvaluation(tables, deployment, write),
   ]
 }
 
-function withoutTrial(row: AllocationRow, { index, timeMs }: Stamp): AllocationRow {
+function clearCanary(row: AllocationRow, { index, timeMs }: Stamp): AllocationRow {
   const status = row.DeploymentStatus
   return {
     ...row,
@@ -137,14 +148,14 @@ function withoutTrial(row: AllocationRow, { index, timeMs }: Stamp): AllocationR
   }
 }
 
-/** One evaluation of the deployment's job; none when it was purged. */
-export function rolloutEvaluation(
+/** An evaluation of the deployment's job; none if the job was purged. */
+export function deploymentEvaluation(
   tables: Tables,
   deployment: Deployment,
-  { stamp, evalId, job: given }: RolloutWrite & { readonly job?: Job | undefined },
+  { stamp, evalId, job: updatedJob }: DeploymentWrite & { readonly job?: Job | undefined },
 ): Change[] {
   const key = namespacedKey(deployment.Namespace, deployment.JobID)
-  const job = given ?? tables.jobs.find(key)
+  const job = updatedJob ?? tables.jobs.find(key)
   if (job === undefined || evalId === '') return []
   const evaluation: Evaluation = {
     ...newEvaluation(job, {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { RowGroups } from './row-groups.ts'
+import { SecondaryIndexes } from './row-groups.ts'
 
 const INDEXES = 3
 const KEYS = ['a', 'b', 'c'] as const
@@ -22,31 +22,31 @@ const step = fc.oneof(
 /** The groups of each place. */
 type Model = Map<number, Keys>
 
-function assertEqual(groups: RowGroups, model: Model): void {
-  for (const [place, wanted] of model) assert.deepEqual(groups.keysAt(place), wanted)
+function assertEqual(groups: SecondaryIndexes, model: Model): void {
+  for (const [place, wanted] of model) assert.deepEqual(groups.indexKeys(place), wanted)
   for (let index = 0; index < INDEXES; index++)
     for (const key of KEYS) {
       const places = [...model].filter(([, wanted]) => wanted[index] === key).map(([at]) => at)
-      assert.deepEqual(new Set(groups.places(index, key)), new Set(places))
+      assert.deepEqual(new Set(groups.rowIds(index, key)), new Set(places))
       assert.equal(groups.size(index, key), places.length)
     }
 }
 
-test('row groups: rows are in the groups that they were last put into, whoever came and went', () => {
+test('secondary indexes: rows have their last key after any inserts and deletes', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
-      const groups = new RowGroups(INDEXES)
+      const groups = new SecondaryIndexes(INDEXES)
       const model: Model = new Map()
       for (const one of steps) {
         const places = [...model.keys()]
-        const place = one.kind === 'add' ? groups.takePlace() : places[one.row % places.length]
+        const place = one.kind === 'add' ? groups.allocateRowId() : places[one.row % places.length]
         if (place === undefined) continue
         if (one.kind === 'remove') {
-          groups.leavePlace(place)
+          groups.freeRowId(place)
           model.delete(place)
         } else {
           assert.equal(one.kind === 'add' && model.has(place), false)
-          groups.move(place, one.keys)
+          groups.reindex(place, one.keys)
           model.set(place, one.keys)
         }
       }
@@ -55,17 +55,17 @@ test('row groups: rows are in the groups that they were last put into, whoever c
   )
 })
 
-test('row groups: a group keeps the order in which rows entered it', () => {
-  const groups = new RowGroups(1)
+test('secondary indexes: rows of a key keep their insertion order', () => {
+  const groups = new SecondaryIndexes(1)
   const places = ['a', 'a', 'b', 'a'].map((key) => {
-    const place = groups.takePlace()
-    groups.move(place, [key])
+    const place = groups.allocateRowId()
+    groups.reindex(place, [key])
     return place
   })
   const [first = 0, second = 0, third = 0, fourth = 0] = places
-  assert.deepEqual([...groups.places(0, 'a')], [first, second, fourth])
-  groups.move(second, ['b'])
-  groups.move(first, ['a'])
-  assert.deepEqual([...groups.places(0, 'a')], [first, fourth])
-  assert.deepEqual([...groups.places(0, 'b')], [third, second])
+  assert.deepEqual([...groups.rowIds(0, 'a')], [first, second, fourth])
+  groups.reindex(second, ['b'])
+  groups.reindex(first, ['a'])
+  assert.deepEqual([...groups.rowIds(0, 'a')], [first, fourth])
+  assert.deepEqual([...groups.rowIds(0, 'b')], [third, second])
 })

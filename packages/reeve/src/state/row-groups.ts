@@ -1,7 +1,7 @@
 import { ShardedMap } from './sharded-map.ts'
 
-/** The rows of one group: a chain of places. */
-interface Group {
+/** Rows with the same index key, as a doubly linked list. */
+interface RowList {
   readonly id: number
   readonly key: string
   first: number
@@ -10,78 +10,87 @@ interface Group {
 }
 
 /** One secondary index. */
-interface Index {
-  readonly byKey: ShardedMap<Group>
-  /** The group of an id; nobody has id 0. */
-  readonly byId: (Group | undefined)[]
+interface SecondaryIndex {
+  readonly byKey: ShardedMap<RowList>
+  /** List by ID; ID 0 is unused. */
+  readonly byId: (RowList | undefined)[]
   readonly freeIds: number[]
-  /** Where its cells begin among those of a place. */
-  readonly at: number
+  /** Offset of this index within the cells of a row. */
+  readonly cellOffset: number
 }
 
-interface Move {
+interface KeyUpdate {
   readonly key: string | undefined
-  readonly like: number
+  readonly hintRowId: number
 }
-
-/** No group and no row: what lies outside of an array takes long to find, so it is inside. */
-const NONE = 0
-const FIRST_PLACE = 1
-const PLACES_MIN = 16
-
-/** The cells of a row for one index: the group's id, and the row's neighbours there. */
-const ID = 0
-const NEXT = 1
-const BEFORE = 2
-const CELLS = 3
-
-/** The groups of a row that is in none. */
-const NO_GROUPS: readonly null[] = []
 
 /**
- * The secondary indexes of a table: which rows are in which groups. A row is its place, a small
- * number that is given again when the row is gone. The chains are numbers in one array, which the
- * collector does not look into: as arrays of rows in each group and of groups in each row they were
- * half of the time in which a million rows are loaded (bench/state.bench.ts).
+ * Row 0 and list 0 mean "none": an in-bounds sentinel, because out-of-bounds typed-array reads are
+ * slow.
  */
-export class RowGroups {
-  readonly #indexes: readonly Index[]
+const NONE = 0
+const FIRST_ROW_ID = 1
+const INITIAL_ROWS = 16
+
+/** Cells of a row for one index: list ID, next row and previous row. */
+const LIST_ID = 0
+const NEXT = 1
+const PREVIOUS = 2
+const CELLS_PER_INDEX = 3
+
+/** Index keys of a row that is in no index. */
+const NO_KEYS: readonly null[] = []
+
+/**
+ * Secondary indexes of a table. Rows have small numeric IDs, which are reused after a delete. The
+ * linked lists are numbers in one typed array, which the garbage collector does not scan; as arrays
+ * of objects they took half of the time in which a million rows are loaded (bench/state.bench.ts).
+ */
+export class SecondaryIndexes {
+  readonly #indexes: readonly SecondaryIndex[]
   readonly #width: number
   #cells: Int32Array<ArrayBuffer>
-  readonly #freePlaces: number[] = []
-  #nextPlace = FIRST_PLACE
+  readonly #freeRowIds: number[] = []
+  #nextRowId = FIRST_ROW_ID
 
   constructor(indexes: number) {
-    this.#width = indexes * CELLS
+    this.#width = indexes * CELLS_PER_INDEX
     this.#indexes = Array.from({ length: indexes }, (_, i) => {
-      return { byKey: new ShardedMap(), byId: [undefined], freeIds: [], at: i * CELLS }
+      return {
+        byKey: new ShardedMap(),
+        byId: [undefined],
+        freeIds: [],
+        cellOffset: i * CELLS_PER_INDEX,
+      }
     })
-    this.#cells = new Int32Array(PLACES_MIN * this.#width)
+    this.#cells = new Int32Array(INITIAL_ROWS * this.#width)
   }
 
-  /** A place for a new row, which is in no group yet. */
-  takePlace(): number {
-    const place = this.#freePlaces.pop() ?? this.#nextPlace++
-    if ((place + 1) * this.#width > this.#cells.length) this.#grow()
-    return place
+  /** Allocates the ID of a new row, which is in no index yet. */
+  allocateRowId(): number {
+    const rowId = this.#freeRowIds.pop() ?? this.#nextRowId++
+    if ((rowId + 1) * this.#width > this.#cells.length) this.#grow()
+    return rowId
   }
 
-  /** The row is gone, from its groups too. */
-  leavePlace(place: number): void {
-    this.move(place, NO_GROUPS)
-    this.#freePlaces.push(place)
+  /** Removes the row from all indexes and frees its ID. */
+  freeRowId(rowId: number): void {
+    this.reindex(rowId, NO_KEYS)
+    this.#freeRowIds.push(rowId)
   }
 
-  /** The group that a row is in. */
-  keyAt(index: number, place: number): string | undefined {
-    const one = this.#indexes[index]
-    return one?.byId[this.#cells[place * this.#width + one.at + ID] ?? NONE]?.key
+  /** Index key of a row. */
+  indexKey(index: number, rowId: number): string | undefined {
+    const secondaryIndex = this.#indexes[index]
+    return secondaryIndex?.byId[
+      this.#cells[rowId * this.#width + secondaryIndex.cellOffset + LIST_ID] ?? NONE
+    ]?.key
   }
 
-  /** The groups that a row is in, for each index. */
-  keysAt(place: number): (string | null)[] {
+  /** Index keys of a row, one per index. */
+  indexKeys(rowId: number): (string | null)[] {
     const keys: (string | null)[] = []
-    for (let i = 0; i < this.#indexes.length; i++) keys.push(this.keyAt(i, place) ?? null)
+    for (let i = 0; i < this.#indexes.length; i++) keys.push(this.indexKey(i, rowId) ?? null)
     return keys
   }
 
@@ -89,68 +98,73 @@ export class RowGroups {
     return this.#indexes[index]?.byKey.get(key)?.size ?? 0
   }
 
-  /** The places of a group's rows, in the order in which they entered it. */
-  *places(index: number, key: string): Generator<number> {
-    const one = this.#indexes[index]
-    const group = one?.byKey.get(key)
-    if (one === undefined || group === undefined) return
-    const next = one.at + NEXT
-    for (let place = group.first; place !== NONE;) {
-      yield place
-      place = this.#cells[place * this.#width + next] ?? NONE
+  /** IDs of the rows with a key, in the order in which they got it. */
+  *rowIds(index: number, key: string): Generator<number> {
+    const secondaryIndex = this.#indexes[index]
+    const list = secondaryIndex?.byKey.get(key)
+    if (secondaryIndex === undefined || list === undefined) return
+    const next = secondaryIndex.cellOffset + NEXT
+    for (let rowId = list.first; rowId !== NONE;) {
+      yield rowId
+      rowId = this.#cells[rowId * this.#width + next] ?? NONE
     }
   }
 
-  /** Puts a row into the groups of these keys; it leaves those where it has another one now. */
-  move(place: number, keys: readonly (string | null)[]): void {
-    // Rows that share their first group often share the others, and are next to each other.
-    let like = NONE
+  /** Sets the index keys of a row; removes it from lists of changed keys. */
+  reindex(rowId: number, keys: readonly (string | null)[]): void {
+    // Rows that share their first key often share the others and are neighbours.
+    let hintRowId = NONE
     for (let i = 0; i < this.#indexes.length; i++) {
       const index = this.#indexes[i]
       if (index === undefined) continue
-      this.#moveIn(index, place, { key: keys[i] ?? undefined, like })
-      if (like === NONE) like = this.#cells[place * this.#width + index.at + BEFORE] ?? NONE
+      this.#setKey(index, rowId, { key: keys[i] ?? undefined, hintRowId })
+      if (hintRowId === NONE)
+        hintRowId = this.#cells[rowId * this.#width + index.cellOffset + PREVIOUS] ?? NONE
     }
   }
 
-  /** `like` is a row that is probably in the same group: to look there takes less time. */
-  #moveIn(index: Index, place: number, { key, like }: Move): void {
-    const { byId, byKey, at } = index
-    const group = byId[this.#cells[place * this.#width + at + ID] ?? NONE]
-    if (group?.key === key) return
-    if (group !== undefined) this.#leave(index, group, place)
+  /** `like` is a row that probably has the same key: comparing with it avoids a lookup. */
+  #setKey(index: SecondaryIndex, rowId: number, { key, hintRowId }: KeyUpdate): void {
+    const { byId, byKey, cellOffset } = index
+    const list = byId[this.#cells[rowId * this.#width + cellOffset + LIST_ID] ?? NONE]
+    if (list?.key === key) return
+    if (list !== undefined) this.#unlink(index, list, rowId)
     if (key === undefined) return
-    const likely = byId[this.#cells[like * this.#width + at + ID] ?? NONE]
-    this.#enter(index, likely?.key === key ? likely : (byKey.get(key) ?? make(index, key)), place)
+    const hintedList = byId[this.#cells[hintRowId * this.#width + cellOffset + LIST_ID] ?? NONE]
+    this.#append(
+      index,
+      hintedList?.key === key ? hintedList : (byKey.get(key) ?? createRowList(index, key)),
+      rowId,
+    )
   }
 
-  #enter(index: Index, group: Group, place: number): void {
+  #append(index: SecondaryIndex, list: RowList, rowId: number): void {
     const cells = this.#cells
-    const cell = place * this.#width + index.at
-    cells[cell + ID] = group.id
-    cells[cell + BEFORE] = group.last
+    const cell = rowId * this.#width + index.cellOffset
+    cells[cell + LIST_ID] = list.id
+    cells[cell + PREVIOUS] = list.last
     cells[cell + NEXT] = NONE
-    if (group.last === NONE) group.first = place
-    else cells[group.last * this.#width + index.at + NEXT] = place
-    group.last = place
-    group.size++
+    if (list.last === NONE) list.first = rowId
+    else cells[list.last * this.#width + index.cellOffset + NEXT] = rowId
+    list.last = rowId
+    list.size++
   }
 
-  #leave(index: Index, group: Group, place: number): void {
+  #unlink(index: SecondaryIndex, list: RowList, rowId: number): void {
     const cells = this.#cells
-    const cell = place * this.#width + index.at
+    const cell = rowId * this.#width + index.cellOffset
     const next = cells[cell + NEXT] ?? NONE
-    const before = cells[cell + BEFORE] ?? NONE
-    if (before === NONE) group.first = next
-    else cells[before * this.#width + index.at + NEXT] = next
-    if (next === NONE) group.last = before
-    else cells[next * this.#width + index.at + BEFORE] = before
-    cells.fill(NONE, cell, cell + CELLS)
-    group.size--
-    if (group.size > 0) return
-    index.byKey.delete(group.key)
-    index.byId[group.id] = undefined
-    index.freeIds.push(group.id)
+    const previous = cells[cell + PREVIOUS] ?? NONE
+    if (previous === NONE) list.first = next
+    else cells[previous * this.#width + index.cellOffset + NEXT] = next
+    if (next === NONE) list.last = previous
+    else cells[next * this.#width + index.cellOffset + PREVIOUS] = previous
+    cells.fill(NONE, cell, cell + CELLS_PER_INDEX)
+    list.size--
+    if (list.size > 0) return
+    index.byKey.delete(list.key)
+    index.byId[list.id] = undefined
+    index.freeIds.push(list.id)
   }
 
   #grow(): void {
@@ -160,7 +174,7 @@ export class RowGroups {
   }
 }
 
-function make(index: Index, key: string): Group {
+function createRowList(index: SecondaryIndex, key: string): RowList {
   const id = index.freeIds.pop() ?? index.byId.length
   const group = { id, key, first: NONE, last: NONE, size: 0 }
   index.byId[id] = group

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import {
-  addWholeText,
-  textInPieces,
-  wholeText,
-  type RowPieces,
-  type TextedRow,
+  pushRowJson,
+  encodeSplitRow,
+  joinRowJson,
+  type RowSplit,
+  type EncodedRow,
 } from './row-text.ts'
 
 interface Work {
@@ -18,7 +18,7 @@ interface Work {
   readonly states?: unknown
 }
 
-const PIECES: RowPieces<Work> = {
+const PIECES: RowSplit<Work> = {
   common: ({ job, group }) => ({ job, group }),
   agreeInCommon: (a, b) => a.job === b.job && a.group === b.group,
   steady: ({ id, node }) => ({ id, node }),
@@ -37,17 +37,17 @@ const fields = fc.record(
 )
 const rows = fc.record({ job: fc.constantFrom('a', '{"'), id: fc.string(), rest: fields })
 
-test('the pieces of a row are together the text of the row', () => {
+test('row JSON: the parts of a row join to its JSON', () => {
   fc.assert(
     fc.property(fc.array(rows), (all) => {
-      let last: TextedRow<Work> | undefined
+      let last: EncodedRow<Work> | undefined
       for (const { job, id, rest } of all) {
         const row = { ...rest, job, id }
-        const text = textInPieces(row, PIECES, { beside: last })
-        assert.deepEqual(JSON.parse(wholeText(text)), JSON.parse(JSON.stringify(row)))
+        const text = encodeSplitRow(row, PIECES, { neighbour: last })
+        assert.deepEqual(JSON.parse(joinRowJson(text)), JSON.parse(JSON.stringify(row)))
         const parts: string[] = []
-        addWholeText(parts, text)
-        assert.equal(parts.join(''), wholeText(text))
+        pushRowJson(parts, text)
+        assert.equal(parts.join(''), joinRowJson(text))
         last = { row, text }
       }
     }),
@@ -55,13 +55,13 @@ test('the pieces of a row are together the text of the row', () => {
   )
 })
 
-test('pieces are taken over from a row with the same values, and only from such a one', () => {
+test('row JSON: parts are reused only from rows with identical values', () => {
   const resources = { cpu: 1 }
   const row = { job: 'a', group: resources, id: '1', node: 'n', status: 'pending' }
-  const known = { row, text: textInPieces(row, PIECES, {}) }
+  const known = { row, text: encodeSplitRow(row, PIECES, {}) }
   const marked = { row, text: { ...known.text, common: '{"marked":1}', steady: '{"marked":2}' } }
   const textOf = (changed: object) =>
-    textInPieces({ ...row, ...changed }, PIECES, { before: marked, beside: marked })
+    encodeSplitRow({ ...row, ...changed }, PIECES, { previous: marked, neighbour: marked })
   assert.equal(textOf({ status: 'running' }).common, '{"marked":1}')
   assert.equal(textOf({ status: 'running' }).steady, '{"marked":2}')
   assert.equal(textOf({ id: '2' }).common, '{"marked":1}')
@@ -70,6 +70,6 @@ test('pieces are taken over from a row with the same values, and only from such 
   assert.equal(textOf({ group: { cpu: 1 } }).common, '{"job":"a","group":{"cpu":1}}')
 })
 
-test('a row that is one text stays one', () => {
-  assert.equal(wholeText({ common: '', steady: '', body: '{"a":1}' }), '{"a":1}')
+test('row JSON: an unsplit row stays unsplit', () => {
+  assert.equal(joinRowJson({ common: '', steady: '', body: '{"a":1}' }), '{"a":1}')
 })

@@ -1,103 +1,105 @@
 /**
- * The text of a row in up to three pieces, each an object of JSON. Of a table with many large rows,
- * what many rows have in common is one text for all of them, and what stays while a row changes is
- * not written anew with each change.
+ * JSON of a row in up to three objects. In tables with many large rows, fields that many rows share
+ * are stored once for all of them, and fields that seldom change are not encoded again on each
+ * change.
  */
-export interface RowText {
-  /** Empty where the row is one piece. */
+export interface RowJson {
+  /** Empty if the row is not split. */
   readonly common: string
-  /** Empty where the row is one piece. */
+  /** Empty if the row is not split. */
   readonly steady: string
   readonly body: string
 }
 
 /**
- * Which fields of a table's rows go into which piece. Written out as functions: to look fields up
- * by name would cost more than is won.
+ * Assigns the fields of a table to the parts of `RowJson`. Written as functions, because looking up
+ * fields by name would cost more than it saves.
  */
-export interface RowPieces<Row> {
-  /** Fields in which rows that are made together agree. Every row has one of them. */
+export interface RowSplit<Row> {
+  /** Fields that are equal in rows created together. Every row has at least one. */
   readonly common: (row: Row) => object
   readonly agreeInCommon: (a: Row, b: Row) => boolean
-  /** Fields that seldom change while the row lives. Every row has one of them. */
+  /** Fields that seldom change. Every row has at least one. */
   readonly steady: (row: Row) => object
   readonly agreeInSteady: (a: Row, b: Row) => boolean
   /** All others. */
   readonly rest: (row: Row) => object
 }
 
-const NO_FIELDS = '{}'
+const EMPTY_OBJECT = '{}'
 
-/** The pieces of a row that is one text. */
-export const IN_ONE = { common: '', steady: '' } as const
+/** Parts of a row that is not split. */
+export const UNSPLIT = { common: '', steady: '' } as const
 
-/** A row as one text. */
-export function wholeText({ common, steady, body }: RowText): string {
+/** JSON of the whole row. */
+export function joinRowJson({ common, steady, body }: RowJson): string {
   if (common === '') return body
-  if (body === NO_FIELDS) return `${common.slice(0, -1)},${steady.slice(1)}`
+  if (body === EMPTY_OBJECT) return `${common.slice(0, -1)},${steady.slice(1)}`
   return `${common.slice(0, -1)},${steady.slice(1, -1)},${body.slice(1)}`
 }
 
-/** The same as parts that follow each other: whoever writes them in a row need not join them. */
-export function addWholeText(parts: string[], { common, steady, body }: RowText): void {
+/**
+ * Appends the JSON of the whole row in chunks, which callers that write to a stream need not join.
+ */
+export function pushRowJson(parts: string[], { common, steady, body }: RowJson): void {
   if (common === '') parts.push(body)
-  else if (body === NO_FIELDS) parts.push(common.slice(0, -1), ',', steady.slice(1))
+  else if (body === EMPTY_OBJECT) parts.push(common.slice(0, -1), ',', steady.slice(1))
   else parts.push(common.slice(0, -1), ',', steady.slice(1, -1), ',', body.slice(1))
 }
 
-export function isSameText(a: RowText, b: RowText): boolean {
+export function isSameText(a: RowJson, b: RowJson): boolean {
   return a === b || (a.body === b.body && a.steady === b.steady && a.common === b.common)
 }
 
-export function charsIn({ common, steady, body }: RowText): number {
+export function jsonLength({ common, steady, body }: RowJson): number {
   return common.length + steady.length + body.length
 }
 
-/** A row and its text. */
-export interface TextedRow<Row = object> {
+/** A row and its JSON. */
+export interface EncodedRow<Row = object> {
   readonly row: Row
-  readonly text: RowText
+  readonly text: RowJson
 }
 
-/** Rows whose texts are at hand. */
-export interface KnownRows<Row> {
-  readonly before?: TextedRow<Row> | undefined
-  readonly beside?: TextedRow<Row> | undefined
+/** Encoded rows whose parts may be reused. */
+export interface ReusableRows<Row> {
+  readonly previous?: EncodedRow<Row> | undefined
+  readonly neighbour?: EncodedRow<Row> | undefined
 }
 
 /**
- * The text of a row. Pieces are taken over from the row as it was, or from the one that was written
- * last, where those have the very same values in their fields.
+ * Encodes a split row. Reuses the parts of its previous value, or of the last written row, if their
+ * fields are identical.
  */
-export function textInPieces<Row extends object>(
+export function encodeSplitRow<Row extends object>(
   row: Row,
-  pieces: RowPieces<Row>,
-  { before, beside }: KnownRows<Row>,
-): RowText {
+  rowSplit: RowSplit<Row>,
+  { previous, neighbour }: ReusableRows<Row>,
+): RowJson {
   return {
     common:
-      knownCommon(row, pieces, before) ??
-      knownCommon(row, pieces, beside) ??
-      JSON.stringify(pieces.common(row)),
-    steady: knownSteady(row, pieces, before) ?? JSON.stringify(pieces.steady(row)),
-    body: JSON.stringify(pieces.rest(row)),
+      reusableShared(row, rowSplit, previous) ??
+      reusableShared(row, rowSplit, neighbour) ??
+      JSON.stringify(rowSplit.common(row)),
+    steady: reusableStable(row, rowSplit, previous) ?? JSON.stringify(rowSplit.steady(row)),
+    body: JSON.stringify(rowSplit.rest(row)),
   }
 }
 
-function knownCommon<Row extends object>(
+function reusableShared<Row extends object>(
   row: Row,
-  pieces: RowPieces<Row>,
-  known: TextedRow<Row> | undefined,
+  rowSplit: RowSplit<Row>,
+  candidate: EncodedRow<Row> | undefined,
 ): string | undefined {
-  if (known === undefined || known.text.common === '') return undefined
-  return pieces.agreeInCommon(row, known.row) ? known.text.common : undefined
+  if (candidate === undefined || candidate.text.common === '') return undefined
+  return rowSplit.agreeInCommon(row, candidate.row) ? candidate.text.common : undefined
 }
 
-function knownSteady<Row extends object>(
+function reusableStable<Row extends object>(
   row: Row,
-  pieces: RowPieces<Row>,
-  known: TextedRow<Row> | undefined,
+  rowSplit: RowSplit<Row>,
+  candidate: EncodedRow<Row> | undefined,
 ): string | undefined {
-  if (known === undefined || known.text.steady === '') return undefined
-  return pieces.agreeInSteady(row, known.row) ? known.text.steady : undefined
+  if (candidate === undefined || candidate.text.steady === '') return undefined
+  return rowSplit.agreeInSteady(row, candidate.row) ? candidate.text.steady : undefined
 }

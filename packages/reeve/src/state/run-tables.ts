@@ -19,7 +19,7 @@ import type {
 } from '../model/index.ts'
 import type { TableSpec } from './table.ts'
 
-/** What the tables hold that belong to workspaces and their runs. */
+/** Row types of the tables of workspaces and runs. */
 export interface RunRows {
   readonly blob_parts: BlobPartRow
   readonly configuration_versions: ConfigurationVersionRow
@@ -40,225 +40,252 @@ export interface RunRows {
   readonly task_stages: TaskStageRow
 }
 
-/** The group of a name within its organization. `!` is in no id. */
+/** Index key of a name within its organization. `!` occurs in no ID. */
 export function scopedKey(scope: string, name: string): string {
   return `${scope}!${name}`
 }
 
 /** The blob that holds an uploaded plan. */
-export function planKey(planId: string): string {
+export function planBlobKey(planId: string): string {
   return `plan/${planId}`
 }
 
 /** The blob that holds a part of a plan. */
-export function planPartKey(partId: string): string {
+export function planPartBlobKey(partId: string): string {
   return `plan-part/${partId}`
 }
 
 /** The blob that holds a part of the log of a run's phase. */
-export function runLogPartKey(partId: string): string {
+export function runLogPartBlobKey(partId: string): string {
   return `run-log/${partId}`
 }
 
-/** Group of the runs that wait for their turn to plan or to apply. */
-export const WAITING_RUNS = 'yes'
+/** Index key of runs that wait to plan or to apply. */
+export const WAITING_KEY = 'yes'
 
 function isWaitingRun({ status, execution }: RunRow): boolean {
   return execution !== undefined && (status === 'pending' || status === 'confirmed')
 }
 
-/** Group of the phases that wait for their node or execute. */
-export const OPEN_PHASES = 'yes'
+/** Index key of phases that wait for their node or execute. */
+export const OPEN_PHASE_KEY = 'yes'
 
-/** Group of the phases that ended and whose jobs are to be stopped. */
-export const KILLED_PHASES = 'yes'
+/** Index key of ended phases whose jobs must be stopped. */
+export const KILLED_PHASE_KEY = 'yes'
 
 /** Whether a phase waits for its node or executes. */
 export function isOpenPhase({ status }: Pick<RunPhaseRow, 'status'>): boolean {
   return status === 'queued' || status === 'running'
 }
 
-/** Group of the notification configurations that are enabled. */
-export const ENABLED_NOTIFICATIONS = 'yes'
+/** Index key of enabled notification configurations. */
+export const ENABLED_NOTIFICATION_KEY = 'yes'
 
-/** Group of deliveries that failed and are retried. */
-export const RETRIED_NOTIFICATIONS = 'yes'
+/** Index key of failed deliveries that will be retried. */
+export const RETRIED_NOTIFICATION_KEY = 'yes'
 
 /** The blob that holds a part of a sealed blob. */
-export function blobPartKey(partId: string): string {
+export function sealedPartBlobKey(partId: string): string {
   return `blob-part/${partId}`
 }
 
 const FAILED_CHECKS: ReadonlySet<PolicyCheckRow['status']> = new Set(['hard_failed', 'soft_failed'])
 
-export function organization(row: { readonly organizationId: string }): string {
+export function organizationIdOf(row: { readonly organizationId: string }): string {
   return row.organizationId
 }
 
-function workspace(row: { readonly workspaceId: string }): string {
+function workspaceIdOf(row: { readonly workspaceId: string }): string {
   return row.workspaceId
 }
 
-function run(row: { readonly runId: string }): string {
+function runIdOf(row: { readonly runId: string }): string {
   return row.runId
 }
 
-/** Rows have their own times and are found by id; large tables are decoded as they are read. */
-export const plain = { byCreation: false, stamped: false, decodedRowsMax: 1_000_000 } as const
-export const large = { ...plain, decodedRowsMax: 20_000 } as const
+/**
+ * Rows have their own timestamps and are found by ID; rows of large tables are decoded on demand.
+ */
+export const GOVERNANCE_SPEC_DEFAULTS = {
+  keepsCreationOrder: false,
+  stamped: false,
+  decodedCacheSize: 1_000_000,
+} as const
+export const LARGE_SPEC_DEFAULTS = {
+  ...GOVERNANCE_SPEC_DEFAULTS,
+  decodedCacheSize: 20_000,
+} as const
 
 export const RUN_SPECS: {
   readonly [N in keyof RunRows]: Omit<TableSpec<RunRows[N]>, 'name'>
 } = {
   blob_parts: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
       owner: (row) => row.ownerId,
-      blob: (row) => blobPartKey(row.id),
+      blob: (row) => sealedPartBlobKey(row.id),
     },
-    blobGroup: 'blob',
+    blobIndex: 'blob',
   },
   configuration_versions: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: { organization, workspace, upload: (row) => row.upload.keyHash },
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      upload: (row) => row.upload.keyHash,
+    },
   },
   notification_configurations: {
-    ...plain,
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
-      enabled: (row) => (row.enabled ? ENABLED_NOTIFICATIONS : undefined),
-      // Reminders are due by time alone, without a change of a row.
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      enabled: (row) => (row.enabled ? ENABLED_NOTIFICATION_KEY : undefined),
+      // Reminders become due by time alone, without a row change.
       reminded: (row) =>
         row.enabled && row.triggers.includes('workspace:auto_destroy_reminder')
-          ? ENABLED_NOTIFICATIONS
+          ? ENABLED_NOTIFICATION_KEY
           : undefined,
     },
   },
   notifications: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
       configuration: (row) => row.configurationId,
-      retried: (row) => (row.retryMs === null ? undefined : RETRIED_NOTIFICATIONS),
+      retried: (row) => (row.retryMs === null ? undefined : RETRIED_NOTIFICATION_KEY),
     },
   },
   plan_parts: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
-      run,
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      run: runIdOf,
       plan: (row) => row.planId,
-      blob: (row) => planPartKey(row.id),
+      blob: (row) => planPartBlobKey(row.id),
     },
-    blobGroup: 'blob',
+    blobIndex: 'blob',
   },
   policy_checks: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
-      run,
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      run: runIdOf,
       failed: (row) => (FAILED_CHECKS.has(row.status) ? row.workspaceId : undefined),
     },
   },
   policy_evaluations: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: { organization, workspace, run, stage: (row) => row.stageId },
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      run: runIdOf,
+      stage: (row) => row.stageId,
+    },
   },
   policy_set_outcomes: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: { organization, workspace, run, evaluation: (row) => row.evaluationId },
-  },
-  run_files: { ...large, key: (row) => row.id, groups: { organization, workspace, run } },
-  run_log_parts: {
-    ...large,
-    key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
-      run,
-      phase: (row) => row.phaseId,
-      blob: (row) => runLogPartKey(row.id),
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      run: runIdOf,
+      evaluation: (row) => row.evaluationId,
     },
-    blobGroup: 'blob',
+  },
+  run_files: {
+    ...LARGE_SPEC_DEFAULTS,
+    key: (row) => row.id,
+    indexes: { organization: organizationIdOf, workspace: workspaceIdOf, run: runIdOf },
+  },
+  run_log_parts: {
+    ...LARGE_SPEC_DEFAULTS,
+    key: (row) => row.id,
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      run: runIdOf,
+      phase: (row) => row.phaseId,
+      blob: (row) => runLogPartBlobKey(row.id),
+    },
+    blobIndex: 'blob',
   },
   run_phases: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
-      run,
-      open: (row) => (isOpenPhase(row) ? OPEN_PHASES : undefined),
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      run: runIdOf,
+      open: (row) => (isOpenPhase(row) ? OPEN_PHASE_KEY : undefined),
       killed: (row) =>
-        row.cancellation === 'kill' && !isOpenPhase(row) ? KILLED_PHASES : undefined,
+        row.cancellation === 'kill' && !isOpenPhase(row) ? KILLED_PHASE_KEY : undefined,
       openIn: (row) => (isOpenPhase(row) ? row.organizationId : undefined),
     },
   },
   run_plans: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
-      run,
-      blob: (row) => (row.bytes === null ? undefined : planKey(row.id)),
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      run: runIdOf,
+      blob: (row) => (row.bytes === null ? undefined : planBlobKey(row.id)),
     },
-    blobGroup: 'blob',
+    blobIndex: 'blob',
   },
   run_triggers: {
-    ...plain,
+    ...GOVERNANCE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
       source: (row) => row.sourceId,
       pair: (row) => scopedKey(row.workspaceId, row.sourceId),
     },
   },
   run_variables: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
       key: (row) => scopedKey(scopedKey(row.workspaceId, row.category), row.key),
     },
   },
   runs: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
-      // The loop finds its work by it.
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
+      // Used by the run loop to find its work.
       status: (row) => row.status,
       workspaceStatus: (row) => scopedKey(row.workspaceId, row.status),
-      waiting: (row) => (isWaitingRun(row) ? WAITING_RUNS : undefined),
+      waiting: (row) => (isWaitingRun(row) ? WAITING_KEY : undefined),
       waitingIn: (row) => (isWaitingRun(row) ? row.organizationId : undefined),
       apply: (row) => row.execution?.applyId,
       configuration: (row) => row.configurationVersionId,
     },
   },
   state_versions: {
-    ...large,
+    ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
-    groups: {
-      organization,
-      workspace,
+    indexes: {
+      organization: organizationIdOf,
+      workspace: workspaceIdOf,
       // The newest of these is the state of the workspace.
       finalized: (row) => (row.status === 'finalized' ? row.workspaceId : undefined),
       // A workspace with one of these is not unlocked.
@@ -268,5 +295,9 @@ export const RUN_SPECS: {
       jsonUpload: (row) => row.jsonUpload?.keyHash,
     },
   },
-  task_stages: { ...large, key: (row) => row.id, groups: { organization, workspace, run } },
+  task_stages: {
+    ...LARGE_SPEC_DEFAULTS,
+    key: (row) => row.id,
+    indexes: { organization: organizationIdOf, workspace: workspaceIdOf, run: runIdOf },
+  },
 }

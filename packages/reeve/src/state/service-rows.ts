@@ -4,15 +4,15 @@ import { remove, type Change } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Completes changes of allocations and nodes by the services that go with them: nobody may be sent
- * to what has ended, not even for the time between two commits.
+ * Adds deletes of the services that belong to ended allocations and removed nodes, in the same
+ * commit, so that no request is sent to an ended allocation.
  */
 export function withServiceRows(tables: Tables, changes: readonly Change[]): Change[] {
   const table = tables.service_registrations
   if (table.size === 0) return [...changes]
   const keys = new Set<string>()
   const collect = (index: 'allocation' | 'node', group: string): void => {
-    for (const key of table.keysIn(index, group)) keys.add(key)
+    for (const key of table.keysByIndex(index, group)) keys.add(key)
   }
   for (const change of changes) {
     if (change.table === 'allocations') {
@@ -20,6 +20,8 @@ export function withServiceRows(tables: Tables, changes: readonly Change[]): Cha
       else if (isClientTerminal(change.row)) collect('allocation', change.row.ID)
     } else if (change.table === 'nodes' && change.row === undefined) collect('node', change.key)
   }
-  const gone = [...keys].toSorted(compareText).map((key) => remove('service_registrations', key))
-  return [...changes, ...gone]
+  const removals = [...keys]
+    .toSorted(compareText)
+    .map((key) => remove('service_registrations', key))
+  return [...changes, ...removals]
 }

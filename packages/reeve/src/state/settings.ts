@@ -4,7 +4,7 @@ import type { Tables } from './tables.ts'
 
 type SettingNamed<N extends SettingRow['Name']> = Extract<SettingRow, { readonly Name: N }>
 
-/** A fact about the installation as a whole; undefined until it is written. */
+/** Finds a cluster-wide setting; undefined until it is written. */
 export function findSetting<N extends SettingRow['Name']>(
   tables: Pick<Tables, 'settings'>,
   name: N,
@@ -13,7 +13,7 @@ export function findSetting<N extends SettingRow['Name']>(
   return tables.settings.find(name) as SettingNamed<N> | undefined
 }
 
-/** What the scheduler follows now. */
+/** Current scheduler configuration. */
 export function schedulerConfiguration(tables: Pick<Tables, 'settings'>): SchedulerConfiguration {
   const row = findSetting(tables, 'scheduler-configuration')
   if (row === undefined) return DEFAULT_SCHEDULER_CONFIGURATION
@@ -22,19 +22,19 @@ export function schedulerConfiguration(tables: Pick<Tables, 'settings'>): Schedu
 }
 
 /**
- * Whether evaluations wait in the broker until an operator lets them go. The loop that carries them
- * out asks before each one, and again when the settings change.
+ * True while the operator has paused the evaluation broker. The evaluation loop checks it before
+ * each evaluation and when the settings change.
  */
 export function isBrokerPaused(tables: Pick<Tables, 'settings'>): boolean {
   return schedulerConfiguration(tables).PauseEvalBroker
 }
 
-/** The level of a state in which none is written yet: that of the first release. */
+/** Level of a state without this setting: that of the first release. */
 export const FIRST_LEVEL = '0.1'
 
 /**
- * The minor version that all servers have reached. A row or field that the version before cannot
- * read is written only from the level that introduces it (docs/how-to/upgrade.md).
+ * Minor version that all servers have reached. Rows or fields that the previous version cannot read
+ * are written only from the level that introduces them (docs/how-to/upgrade.md).
  */
 export function clusterLevel(tables: Pick<Tables, 'settings'>): string {
   return findSetting(tables, 'cluster-level')?.Level ?? FIRST_LEVEL

@@ -28,29 +28,29 @@ export class ShardedMap<Value> {
   }
 
   set(key: string, value: Value): void {
-    const part = this.#shardOf(key)
-    assert(part !== undefined, 'every key has a part')
-    const before = part.size
-    part.set(key, value)
-    this.#size += part.size - before
-    if (this.#shards.length === 1 && this.#size > UNSHARDED_ENTRIES_MAX) this.#split(part)
+    const shard = this.#shardOf(key)
+    assert(shard !== undefined, 'every key has a part')
+    const before = shard.size
+    shard.set(key, value)
+    this.#size += shard.size - before
+    if (this.#shards.length === 1 && this.#size > UNSHARDED_ENTRIES_MAX) this.#split(shard)
   }
 
   delete(key: string): boolean {
-    const isGone = this.#shardOf(key)?.delete(key) ?? false
-    if (isGone) this.#size--
-    return isGone
+    const isDeleted = this.#shardOf(key)?.delete(key) ?? false
+    if (isDeleted) this.#size--
+    return isDeleted
   }
 
   #shardOf(key: string): Map<string, Value> | undefined {
-    const parts = this.#shards
-    return parts[parts.length === 1 ? 0 : shardIndex(key)]
+    const shards = this.#shards
+    return shards[shards.length === 1 ? 0 : shardIndex(key)]
   }
 
-  #split(whole: Map<string, Value>): void {
-    const parts = Array.from({ length: SHARD_COUNT }, () => new Map<string, Value>())
-    for (const [key, value] of whole) parts[shardIndex(key)]?.set(key, value)
-    this.#shards = parts
+  #split(map: Map<string, Value>): void {
+    const shards = Array.from({ length: SHARD_COUNT }, () => new Map<string, Value>())
+    for (const [key, value] of map) shards[shardIndex(key)]?.set(key, value)
+    this.#shards = shards
   }
 }
 

@@ -1,19 +1,19 @@
 import { encodeCommit } from './codec.ts'
 import type { CommittedRow } from './commit.ts'
-import type { BlobChange, NewLogEntry } from './engine.ts'
-import { IN_ONE } from './row-text.ts'
+import type { BlobChange, AppendEntry } from './engine.ts'
+import { UNSPLIT } from './row-text.ts'
 import type { Store } from './store.ts'
 import type { RowIndexes } from './stored-row.ts'
 import type { Table } from './table.ts'
 
-/** Every row at one index, and the keys of the blobs that belong to them. */
-export interface StateCopy {
+/** All rows at one index, and the keys of their blobs. */
+export interface StateSnapshot {
   readonly index: number
-  readonly rows: readonly CopiedRow[]
+  readonly rows: readonly SnapshotRow[]
   readonly blobKeys: ReadonlySet<string>
 }
 
-export interface CopiedRow {
+export interface SnapshotRow {
   readonly table: string
   readonly key: string
   readonly indexes: RowIndexes
@@ -21,40 +21,41 @@ export interface CopiedRow {
 }
 
 /**
- * The state of this moment. The texts are shared with the tables, so that a copy costs a place in a
- * list for each row. It may hold what is not durable yet: whoever tells it awaits `settled` first.
+ * Takes a snapshot of the current state. It shares the row texts with the tables, so it costs one
+ * list entry per row. It may contain commits that are not durable yet: await `settled` before
+ * sending it to anyone.
  */
-export function copyState({ tables, index }: Store): StateCopy {
-  const rows: CopiedRow[] = []
+export function takeSnapshot({ tables, index }: Store): StateSnapshot {
+  const rows: SnapshotRow[] = []
   const blobKeys = new Set<string>()
-  // Rows leave as texts: what differs between the tables is not looked at.
+  // Rows are copied as JSON, so the row types do not matter.
   for (const table of Object.values(tables) as unknown as Table<object>[]) {
-    const { name, blobGroup } = table.spec
+    const { name, blobIndex } = table.spec
     for (const key of table.keys()) {
       const indexes = [table.createIndexOf(key) ?? 0, table.modifyIndexOf(key) ?? 0] as const
-      rows.push({ table: name, key, indexes, body: table.bodyOf(key) ?? 'null' })
-      const blob = blobGroup === undefined ? undefined : table.groupOf(blobGroup, key)
+      rows.push({ table: name, key, indexes, body: table.rowJsonOf(key) ?? 'null' })
+      const blob = blobIndex === undefined ? undefined : table.indexKeyOf(blobIndex, key)
       if (blob !== undefined) blobKeys.add(blob)
     }
   }
   return { index, rows, blobKeys }
 }
 
-interface CopiedPart {
-  readonly rows: readonly CopiedRow[]
+interface SnapshotPart {
+  readonly rows: readonly SnapshotRow[]
   readonly blobs: readonly BlobChange[]
 }
 
-/** The entry that brings rows and blobs of a copy. */
-export function copiedEntry(
-  { rows, blobs }: CopiedPart,
+/** Log entry that writes rows and blobs of a snapshot. */
+export function snapshotEntry(
+  { rows, blobs }: SnapshotPart,
   stamp: { readonly index: number; readonly timeMs: number },
-): NewLogEntry {
+): AppendEntry {
   const committed = rows.map(({ table, key, indexes, body }): CommittedRow => ({
     table,
     key,
     header: indexes,
-    text: { ...IN_ONE, body },
+    text: { ...UNSPLIT, body },
   }))
   return { ...stamp, text: encodeCommit({ ...stamp, rows: committed, events: [] }), blobs }
 }

@@ -1,54 +1,54 @@
 /**
- * What is known of a row without decoding it: create index, modify index, the layout of what
- * follows, then one group per index.
+ * Fields of a row that are readable without decoding it: create index, modify index, a hash of the
+ * index names, then one key per secondary index.
  */
 export type RowHeader = readonly [number, number, string, ...(string | null)[]]
 
-/** Create index and modify index, which is all that a commit says beside the row's text. */
+/** Create index and modify index, the only fields that a commit stores beside the JSON of a row. */
 export type RowIndexes = readonly [number, number]
 
-/** A row of a checkpoint, as an engine gives it back. */
+/** A checkpoint row as returned by an engine. */
 export interface StoredRow {
   readonly table: string
   readonly key: string
-  /** The text up to its first line break, which is all of it where there is none. */
-  readonly firstLine: string
-  /** What stands behind that line break. */
-  readonly rest: string | HeldText | undefined
+  /** The text up to its first line break, or all of it if there is none. */
+  readonly headerLine: string
+  /** The text after that line break. */
+  readonly body: string | OffHeapText | undefined
 }
 
 /**
- * A text that its engine holds outside of the heap, for as long as somebody keeps this. Most rows
- * are not read for a long time after a start, and the collector would move all of them twice.
+ * A text that the engine keeps outside of the heap while this object is referenced. Most rows are
+ * not read for a long time after a start, and the garbage collector would move all of them twice.
  */
-export interface HeldText {
+export interface OffHeapText {
   text(): string
 }
 
-/** A row of a checkpoint that is read again. */
-export interface RestoredRow {
+/** A decoded checkpoint row. */
+export interface LoadedRow {
   readonly header: RowHeader
-  readonly body: string | HeldText
+  readonly body: string | OffHeapText
 }
 
-interface WholeRow {
+interface StoredRowText {
   readonly table: string
   readonly key: string
   readonly text: string
 }
 
-/** For engines whose texts are on the heap already. */
-export function toStoredRow({ table, key, text }: WholeRow): StoredRow {
-  const end = text.indexOf('\n')
-  if (end < 0) return { table, key, firstLine: text, rest: undefined }
-  return { table, key, firstLine: text.slice(0, end), rest: text.slice(end + 1) }
+/** For engines whose texts are already on the heap. */
+export function splitStoredRow({ table, key, text }: StoredRowText): StoredRow {
+  const lineEnd = text.indexOf('\n')
+  if (lineEnd < 0) return { table, key, headerLine: text, body: undefined }
+  return { table, key, headerLine: text.slice(0, lineEnd), body: text.slice(lineEnd + 1) }
 }
 
-/** The text of a row as it was written. */
-export function storedTextOf({ firstLine, rest }: StoredRow): string {
-  return rest === undefined ? firstLine : `${firstLine}\n${textOf(rest)}`
+/** The encoded text of a row. */
+export function joinStoredRow({ headerLine, body }: StoredRow): string {
+  return body === undefined ? headerLine : `${headerLine}\n${readText(body)}`
 }
 
-export function textOf(text: string | HeldText): string {
+export function readText(text: string | OffHeapText): string {
   return typeof text === 'string' ? text : text.text()
 }

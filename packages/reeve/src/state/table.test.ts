@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeRow, encodeRow } from './codec.ts'
-import { toStoredRow } from './stored-row.ts'
-import { IN_ONE } from './row-text.ts'
+import { splitStoredRow } from './stored-row.ts'
+import { UNSPLIT } from './row-text.ts'
 import { Table, type Undo } from './table.ts'
 
 interface Pet {
@@ -16,10 +16,10 @@ function aTable(decodedRowsMax = 3) {
   return new Table<Pet>({
     name: 'pets',
     key: (row) => row.id,
-    groups: { owner: (row) => row.owner || undefined },
-    byCreation: true,
+    indexes: { owner: (row) => row.owner || undefined },
+    keepsCreationOrder: true,
     stamped: false,
-    decodedRowsMax,
+    decodedCacheSize: decodedRowsMax,
   })
 }
 
@@ -38,12 +38,12 @@ function assertEqual(table: Table<Pet>, model: Model): void {
   )
   for (const id of ids) {
     assert.deepEqual(table.get(id), model.get(id)?.pet)
-    assert.equal(table.groupOf('owner', id), model.get(id)?.pet.owner || undefined)
+    assert.equal(table.indexKeyOf('owner', id), model.get(id)?.pet.owner || undefined)
   }
   for (const owner of ['x', 'y', 'z']) {
     const owned = ids.filter((id) => model.get(id)?.pet.owner === owner)
-    assert.deepEqual([...table.keysIn('owner', owner)].toSorted(), owned)
-    assert.equal(table.countIn('owner', owner), owned.length)
+    assert.deepEqual([...table.keysByIndex('owner', owner)].toSorted(), owned)
+    assert.equal(table.countByIndex('owner', owner), owned.length)
   }
 }
 
@@ -72,7 +72,7 @@ function run({ table, model }: Run, index: number, { deletes, ...pet }: Step): U
   model.set(pet.id, { pet, createIndex })
   return table.put(pet.id, {
     indexes: [createIndex, index],
-    text: { ...IN_ONE, body: JSON.stringify(pet) },
+    text: { ...UNSPLIT, body: JSON.stringify(pet) },
     row: pet,
   })
 }
@@ -93,46 +93,49 @@ test('table: keys, orders, groups and rows are those of the writes, also after u
   )
 })
 
-test('table: rows written with other indexes are put into the groups of today', () => {
+test('table: index keys are recomputed for rows stored with other indexes', () => {
   const pet = { id: 'a', owner: 'x', name: 'rex' }
   const old = new Table<Pet>({
     name: 'pets',
     key: (row) => row.id,
-    groups: { name: (row) => row.name },
-    byCreation: false,
+    indexes: { name: (row) => row.name },
+    keepsCreationOrder: false,
     stamped: false,
-    decodedRowsMax: 3,
+    decodedCacheSize: 3,
   })
-  old.put('a', { indexes: [1, 1], text: { ...IN_ONE, body: JSON.stringify(pet) } })
-  const stored = old.encoded('a')
+  old.put('a', { indexes: [1, 1], text: { ...UNSPLIT, body: JSON.stringify(pet) } })
+  const stored = old.findEncoded('a')
   assert.ok(stored)
   const table = aTable()
-  table.restore('a', stored)
-  table.restored()
-  assert.deepEqual([...table.keysIn('owner', 'x')], ['a'])
+  table.load('a', stored)
+  table.finishLoading()
+  assert.deepEqual([...table.keysByIndex('owner', 'x')], ['a'])
 })
 
-test('table: the groups of a row that comes as text are worked out from it', () => {
+test('table: index keys of an encoded row are computed from its JSON', () => {
   const table = aTable()
   const pet = { id: 'a', owner: 'x', name: 'rex' }
-  table.put('a', { indexes: [1, 1], text: { ...IN_ONE, body: JSON.stringify(pet) } })
+  table.put('a', { indexes: [1, 1], text: { ...UNSPLIT, body: JSON.stringify(pet) } })
   table.put('a', {
     indexes: [1, 2],
-    text: { ...IN_ONE, body: JSON.stringify({ ...pet, owner: 'y' }) },
+    text: { ...UNSPLIT, body: JSON.stringify({ ...pet, owner: 'y' }) },
   })
-  assert.deepEqual([[...table.keysIn('owner', 'x')], [...table.keysIn('owner', 'y')]], [[], ['a']])
+  assert.deepEqual(
+    [[...table.keysByIndex('owner', 'x')], [...table.keysByIndex('owner', 'y')]],
+    [[], ['a']],
+  )
 })
 
 function restoredFrom(table: Table<Pet>, isHeld: boolean): Table<Pet> {
   const again = aTable()
   for (const key of table.keys()) {
-    const stored = table.encoded(key)
+    const stored = table.findEncoded(key)
     assert.ok(stored)
-    const text = encodeRow(stored.header, { ...IN_ONE, body: stored.body }).join('')
-    const { header, body } = decodeRow(toStoredRow({ table: 'pets', key, text }))
-    again.restore(key, { header, body: isHeld ? { text: () => stored.body } : body })
+    const text = encodeRow(stored.header, { ...UNSPLIT, body: stored.body }).join('')
+    const { header, body } = decodeRow(splitStoredRow({ table: 'pets', key, text }))
+    again.load(key, { header, body: isHeld ? { text: () => stored.body } : body })
   }
-  again.restored()
+  again.finishLoading()
   return again
 }
 
@@ -144,8 +147,8 @@ test('table: a restored table is the same as the one that was written, and is wr
       steps.forEach((one, i) => run({ table, model }, i + 1, one))
       const again = restoredFrom(table, isHeld)
       assert.deepEqual(
-        [...again.keys()].map((id) => again.encoded(id)),
-        [...table.keys()].map((id) => table.encoded(id)),
+        [...again.keys()].map((id) => again.findEncoded(id)),
+        [...table.keys()].map((id) => table.findEncoded(id)),
       )
       const later = new Map(model)
       const undo = undone.map((one, i) => run({ table: again, model: later }, 100 + i, one))

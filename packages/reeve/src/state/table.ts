@@ -5,67 +5,65 @@ import { BucketedKeys } from './key-order.ts'
 import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
 import { ShardedMap } from './sharded-map.ts'
 import { encodeRow } from './codec.ts'
-import { CLEAN, DirtyRows, type DirtyPart } from './dirty-rows.ts'
-import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
-import { RowGroups } from './row-groups.ts'
-import { IN_ONE, wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
+import { CLEAN_EPOCH, DirtyRows, type DirtyRange } from './dirty-rows.ts'
+import { compareCreation, sortByCreation, type OrderKey } from './order-of-creation.ts'
+import { SecondaryIndexes } from './row-groups.ts'
+import { UNSPLIT, joinRowJson, type RowSplit, type RowJson, type EncodedRow } from './row-text.ts'
 import {
-  textOf,
-  type HeldText,
-  type RestoredRow,
+  readText,
+  type OffHeapText,
+  type LoadedRow,
   type RowHeader,
   type RowIndexes,
 } from './stored-row.ts'
 
-/** How one table keys, groups, orders and keeps its rows. */
+/** Keys, indexes, order and caching of one table. */
 export interface TableSpec<Row> {
   readonly name: string
   readonly key: (row: Row) => string
-  /** Secondary indexes: the group a row belongs to, or undefined when it is in none. */
-  readonly groups: Readonly<Record<string, (row: Row) => string | undefined>>
-  /** The namespace of a row, where the rows of a table are in namespaces; it never changes. */
-  readonly namespace?: (row: Row) => string
   /**
-   * Also keeps the order of creation: (create index, key). Some lists need it for some tables.
+   * Secondary indexes: functions that return the index key of a row, or undefined if the row is not
+   * in the index.
    */
-  readonly byCreation: boolean
-  /** Keys begin at random, as UUIDs do: their order is kept in another way. */
+  readonly indexes: Readonly<Record<string, (row: Row) => string | undefined>>
+  /** Namespace of a row, for namespaced tables; it never changes. */
+  readonly namespace?: (row: Row) => string
+  /** Also keeps the creation order (create index, key), which some lists need. */
+  readonly keepsCreationOrder: boolean
+  /** True if keys start randomly, as UUIDs do; selects another sorted structure. */
   readonly randomKeys?: boolean
   /** Rows carry `CreateIndex` and `ModifyIndex`, written by the store. */
   readonly stamped: boolean
-  /** How the texts of rows are taken apart, in tables with many large rows. */
-  readonly pieces?: RowPieces<Row>
-  /** How many rows stay decoded. The others are text until somebody reads them. */
-  readonly decodedRowsMax: number
+  /** How rows are split, for tables with many large rows. */
+  readonly rowSplit?: RowSplit<Row>
+  /** Number of rows cached in decoded form. All others are JSON until they are read. */
+  readonly decodedCacheSize: number
   /**
-   * How many of those that were written stay decoded, where that is another number: what is kept
-   * outlives the young generation, and the collector's work on it was a quarter of a registration.
-   * Who reads a row after that decodes it, and then it stays among the others.
+   * Cache size for rows decoded by a write; defaults to the size of the other cache. Small for
+   * bulk-written tables: cached rows are promoted to the old generation, where garbage collection
+   * took 25 % of a job registration. Rows read later move to the other cache.
    */
-  readonly writtenRowsMax?: number
-  /**
-   * The index whose groups are keys of blobs: a blob belongs to the rows of its group and goes with
-   * the last of them, whoever removes it.
-   */
-  readonly blobGroup?: string
+  readonly writtenCacheSize?: number
+  /** Name of the index whose keys are blob keys: a blob is deleted with the last row of its key. */
+  readonly blobIndex?: string
 }
 
-/** When a row was first and last written. */
-export interface RowStamps {
+/** Indexes of the commits that created and last changed a row. */
+export interface RowIndexFields {
   readonly CreateIndex: number
   readonly ModifyIndex: number
 }
 
-/** What is stored of a row. */
-export interface EncodedRow {
+/** The stored form of a row. */
+export interface EncodedTableRow {
   readonly header: RowHeader
   readonly body: string
 }
 
-/** A row as it is written: its text, and its decoded form where somebody has it. */
-export interface WrittenRow<Row> {
+/** A row to write: its JSON, and its decoded form if available. */
+export interface RowWrite<Row> {
   readonly indexes: RowIndexes
-  readonly text: RowText
+  readonly text: RowJson
   readonly row?: Row | undefined
 }
 
@@ -73,54 +71,54 @@ interface Slot<Row> {
   readonly key: string
   readonly createIndex: number
   modifyIndex: number
-  /** The text of the row (RowText); empty where somebody else holds it. */
+  /** JSON of the row (RowJson); empty if it is kept off-heap. */
   common: string
   steady: string
   body: string
-  held: HeldText | undefined
+  held: OffHeapText | undefined
   row: Row | undefined
-  /** When it was last written, in checkpoints. */
-  round: number
-  /** Where it is in the secondary indexes. */
-  place: number
+  /** Checkpoint epoch of the last write. */
+  epoch: number
+  /** Row ID in the secondary indexes. */
+  rowId: number
 }
 
-/** A row in its table, until the table changes. */
+/** Handle of a row; valid until the table changes. */
 export type Entry<Row> = Slot<Row>
 
-/** Slots whose rows are kept decoded. */
+/** A ring of slots whose rows are cached in decoded form. */
 interface Ring<S> {
   readonly slots: S[]
-  /** Where the next one goes. */
-  at: number
+  /** Position of the next slot. */
+  nextPosition: number
   readonly max: number
 }
 
-/** First in, first out: cheap, and what was written or read last is what is read next. */
+/** Evicts first in, first out: cheap, and recently used rows are likely to be used next. */
 function keepDecoded<Row>(ring: Ring<Slot<Row>>, slot: Slot<Row>, row: Row): void {
-  const evicted = ring.slots[ring.at]
+  const evicted = ring.slots[ring.nextPosition]
   if (evicted !== undefined) evicted.row = undefined
-  ring.slots[ring.at] = slot
-  ring.at = (ring.at + 1) % ring.max
+  ring.slots[ring.nextPosition] = slot
+  ring.nextPosition = (ring.nextPosition + 1) % ring.max
   slot.row = row
 }
 
 /**
- * Takes the text and the row out of a slot whose row is deleted: it may stay among those that are
- * kept decoded for a long time. Returns the way to put the text back.
+ * Clears the text and row of a deleted slot, because the cache may reference the slot for a long
+ * time. Returns the undo function.
  */
-function emptySlot<Row>(slot: Slot<Row>): () => void {
+function clearSlot<Row>(slot: Slot<Row>): () => void {
   const { common, steady, body, held } = slot
   Object.assign(slot, { common: '', steady: '', body: '', held: undefined, row: undefined })
   return () => void Object.assign(slot, { common, steady, body, held })
 }
 
-/** Puts a row back to what it was: used when a commit could not be made durable. */
+/** Restores the previous value of a row after a commit could not be made durable. */
 export type Undo = () => void
 
 /**
- * One table in memory. Rows are kept as text and decoded when read: to decode a million of them
- * would more than double the time of a start, and they take a third more memory (decision 0004,
+ * One table in memory. Rows are kept as JSON and decoded when read: decoding a million rows would
+ * more than double the start time and need a third more memory (decision 0004,
  * bench/state.bench.ts).
  */
 export class Table<Row extends object> {
@@ -128,34 +126,34 @@ export class Table<Row extends object> {
   readonly #slots = new ShardedMap<Slot<Row>>()
   readonly #byKey: KeyOrder
   readonly #byCreation: SortedList<OrderKey> | undefined
-  readonly #groups: RowGroups
-  /** The rows at their places. */
-  readonly #placed: (Slot<Row> | undefined)[] = [undefined]
-  readonly #groupNames: readonly string[]
-  readonly #groupFunctions: readonly ((row: Row) => string | undefined)[]
-  /** Tells rows that were written with other indexes: their groups are worked out anew. */
-  readonly #layout: string
-  readonly #dirty = new DirtyRows((slot: Slot<Row>) => this.#inParts(slot))
-  readonly #decoded: Ring<Slot<Row>>
-  readonly #written: Ring<Slot<Row>>
+  readonly #indexes: SecondaryIndexes
+  /** Slots by row ID. */
+  readonly #slotsByRowId: (Slot<Row> | undefined)[] = [undefined]
+  readonly #indexNames: readonly string[]
+  readonly #indexFunctions: readonly ((row: Row) => string | undefined)[]
+  /** Detects rows that were stored with other indexes, whose keys must be recomputed. */
+  readonly #indexSignature: string
+  readonly #dirty = new DirtyRows((slot: Slot<Row>) => this.#encodeSlot(slot))
+  readonly #decodedCache: Ring<Slot<Row>>
+  readonly #writtenCache: Ring<Slot<Row>>
   readonly #keyListeners: ((key: string) => void)[] = []
   /** Index of the last commit that wrote to this table; deletes count. */
   lastIndex = 0
 
   constructor(spec: TableSpec<Row>) {
     this.spec = spec
-    this.#groupNames = Object.keys(spec.groups)
-    this.#groupFunctions = Object.values(spec.groups)
-    this.#layout = layoutOf(this.#groupNames)
-    this.#groups = new RowGroups(this.#groupNames.length)
+    this.#indexNames = Object.keys(spec.indexes)
+    this.#indexFunctions = Object.values(spec.indexes)
+    this.#indexSignature = hashIndexNames(this.#indexNames)
+    this.#indexes = new SecondaryIndexes(this.#indexNames.length)
     this.#byKey =
       spec.randomKeys === true ? new BucketedKeys<OrderKey>() : new LazySortedKeys<OrderKey>()
-    this.#byCreation = spec.byCreation ? new SortedList(compareCreation) : undefined
-    this.#decoded = { slots: [], at: 0, max: spec.decodedRowsMax }
-    this.#written =
-      spec.writtenRowsMax === undefined
-        ? this.#decoded
-        : { slots: [], at: 0, max: spec.writtenRowsMax }
+    this.#byCreation = spec.keepsCreationOrder ? new SortedList(compareCreation) : undefined
+    this.#decodedCache = { slots: [], nextPosition: 0, max: spec.decodedCacheSize }
+    this.#writtenCache =
+      spec.writtenCacheSize === undefined
+        ? this.#decodedCache
+        : { slots: [], nextPosition: 0, max: spec.writtenCacheSize }
   }
 
   get size(): number {
@@ -163,10 +161,10 @@ export class Table<Row extends object> {
   }
 
   /**
-   * Calls `listener` with the key of every row that is written or removed from now on, or put back.
-   * For what is derived from keys and indexes alone: no row is decoded for it.
+   * Calls `listener` with the key of every row that is written, deleted or rolled back from now on.
+   * For data derived from keys and indexes alone, because no row is decoded.
    */
-  onKey(listener: (key: string) => void): void {
+  onKeyChange(listener: (key: string) => void): void {
     this.#keyListeners.push(listener)
   }
 
@@ -179,7 +177,7 @@ export class Table<Row extends object> {
     return slot === undefined ? undefined : this.#decode(slot)
   }
 
-  /** A row as the table keeps it, for those who ask for several things about it. */
+  /** Returns a handle of a row, for callers that need several properties of it. */
   entry(key: string): Entry<Row> | undefined {
     return this.#slots.get(key)
   }
@@ -188,17 +186,17 @@ export class Table<Row extends object> {
     return this.#decode(entry)
   }
 
-  /** The row of a key that is known to be there. */
+  /** Returns an existing row. */
   get(key: string): Row {
     const row = this.find(key)
     assert(row !== undefined, `${this.spec.name} holds ${key}`)
     return row
   }
 
-  /** The row's text as committed; saves encoding it again for events and responses. */
-  bodyOf(key: string): string | undefined {
+  /** JSON of the row as committed; saves encoding it again for events and responses. */
+  rowJsonOf(key: string): string | undefined {
     const slot = this.#slots.get(key)
-    return slot === undefined ? undefined : textIn(slot)
+    return slot === undefined ? undefined : slotText(slot)
   }
 
   modifyIndexOf(key: string): number | undefined {
@@ -209,96 +207,98 @@ export class Table<Row extends object> {
     return this.#slots.get(key)?.createIndex
   }
 
-  /** The group of a row in a secondary index, known without decoding the row. */
-  groupOf(index: string, key: string): string | undefined {
-    const at = this.#indexAt(index)
+  /** Index key of a row, without decoding the row. */
+  indexKeyOf(indexName: string, key: string): string | undefined {
+    const indexPosition = this.#indexPosition(indexName)
     const slot = this.#slots.get(key)
-    return slot === undefined ? undefined : this.#groups.keyAt(at, slot.place)
+    return slot === undefined ? undefined : this.#indexes.indexKey(indexPosition, slot.rowId)
   }
 
-  /** Keys of a secondary index's group, in no promised order. */
-  keysIn(index: string, group: string): Iterable<string> {
+  /** Keys of the rows with an index key, in no particular order. */
+  keysByIndex(indexName: string, indexKey: string): Iterable<string> {
     const keys: string[] = []
-    for (const place of this.#groups.places(this.#indexAt(index), group)) {
-      const slot = this.#placed[place]
+    for (const rowId of this.#indexes.rowIds(this.#indexPosition(indexName), indexKey)) {
+      const slot = this.#slotsByRowId[rowId]
       if (slot !== undefined) keys.push(slot.key)
     }
     return keys
   }
 
-  countIn(index: string, group: string): number {
-    return this.#groups.size(this.#indexAt(index), group)
+  countByIndex(indexName: string, indexKey: string): number {
+    return this.#indexes.size(this.#indexPosition(indexName), indexKey)
   }
 
-  /** Rows of a group, by key, so that whoever reads them gets one order. */
-  rowsIn(index: string, group: string): Row[] {
-    return [...this.keysIn(index, group)].toSorted(compareText).map((key) => this.get(key))
+  /** Rows with an index key, sorted by row key for a deterministic order. */
+  rowsByIndex(indexName: string, indexKey: string): Row[] {
+    return [...this.keysByIndex(indexName, indexKey)]
+      .toSorted(compareText)
+      .map((key) => this.get(key))
   }
 
-  /** All keys from `from` on (inclusive), ascending or descending. */
+  /** All keys ≥ `from` ascending, or ≤ `from` descending. */
   *keys(from?: string, descending = false): IterableIterator<string> {
     const probe = from === undefined ? undefined : { key: from, createIndex: 0 }
-    const walk = descending ? this.#byKey.descending(probe) : this.#byKey.ascending(probe)
-    for (const entry of walk) yield entry.key
+    const entries = descending ? this.#byKey.descending(probe) : this.#byKey.ascending(probe)
+    for (const entry of entries) yield entry.key
   }
 
-  /** All keys in order of creation, from a position on (inclusive). */
+  /** All keys in creation order, starting at `from` (inclusive). */
   *keysByCreation(from?: OrderKey, descending = false): IterableIterator<string> {
     assert(this.#byCreation !== undefined, `${this.spec.name} keeps its order of creation`)
     const order = this.#byCreation
     for (const entry of descending ? order.descending(from) : order.ascending(from)) yield entry.key
   }
 
-  /** Every row, by key. For start-up and loops; requests page. */
+  /** All rows, by key. For startup and loops; requests must paginate. */
   *rows(): IterableIterator<Row> {
     for (const key of this.keys()) yield this.get(key)
   }
 
-  /** The stored form of a row; undefined when the key is free. */
-  encoded(key: string): EncodedRow | undefined {
+  /** The stored form of a row; undefined if the key does not exist. */
+  findEncoded(key: string): EncodedTableRow | undefined {
     const slot = this.#slots.get(key)
-    return slot === undefined ? undefined : { header: this.#headerOf(slot), body: textIn(slot) }
+    return slot === undefined ? undefined : { header: this.#headerOf(slot), body: slotText(slot) }
   }
 
-  /** Rows that were written or deleted since the last checkpoint. */
+  /** Number of rows written or deleted since the last checkpoint. */
   get dirtyRows(): number {
     return this.#dirty.size
   }
 
-  /** The next checkpoint writes this row, or that it is gone. */
+  /** Includes this row, or its deletion, in the next checkpoint. */
   markDirty(key: string): void {
     const slot = this.#slots.get(key)
-    if (slot === undefined) this.#dirty.noteDeleted(key)
-    else this.#dirty.write(slot)
+    if (slot === undefined) this.#dirty.markDeleted(key)
+    else this.#dirty.beforeWrite(slot)
   }
 
-  /** Somebody else writes what was written here. */
-  forgetDirty(): void {
-    this.#dirty.forget()
+  /** Discards the dirty state, because the leader writes the checkpoints. */
+  clearDirty(): void {
+    this.#dirty.clear()
   }
 
-  /** Begins a checkpoint of these; what is written from now on is of the next one. */
+  /** Starts a checkpoint of the dirty rows; later writes belong to the next one. */
   beginCheckpoint(): void {
-    this.#dirty.begin()
+    this.#dirty.beginCheckpoint()
   }
 
-  /** Rows written since the last checkpoint, without those that were deleted. */
+  /** Number of rows written since the last checkpoint, without deleted ones. */
   get writtenCount(): number {
     return this.#dirty.writtenCount
   }
 
-  /** The rows of the checkpoint as they were when it began, one at a time. Undefined deletes. */
-  checkpointRows(part?: DirtyPart): Iterable<readonly [string, StringChunks | undefined]> {
+  /** Rows of the checkpoint with their values at its start, one at a time. Undefined deletes. */
+  checkpointRows(part?: DirtyRange): Iterable<readonly [string, StringChunks | undefined]> {
     return this.#dirty.rows(part)
   }
 
-  /** What was not written is written by the next one. */
+  /** Ends the checkpoint; after a failure its rows are written by the next one. */
   endCheckpoint(isWritten: boolean): void {
-    this.#dirty.end(isWritten)
+    this.#dirty.endCheckpoint(isWritten)
   }
 
-  /** Writes a row. `slot`: its entry, from whoever has just looked it up. */
-  put(key: string, written: WrittenRow<Row>, slot = this.entry(key)): Undo {
+  /** Writes a row. `slot`: the existing entry, if the caller has just looked it up. */
+  put(key: string, written: RowWrite<Row>, slot = this.entry(key)): Undo {
     const [createIndex] = written.indexes
     if (slot === undefined) return this.#insert(key, written)
     if (slot.createIndex !== createIndex) {
@@ -310,10 +310,10 @@ export class Table<Row extends object> {
       }
     }
     const { modifyIndex, common, steady, body, held } = slot
-    this.#dirty.write(slot)
+    this.#dirty.beforeWrite(slot)
     this.#fillSlot(slot, written)
     return () => {
-      const text = held === undefined ? { common, steady, body } : inOne(held.text())
+      const text = held === undefined ? { common, steady, body } : unsplit(held.text())
       this.#fillSlot(slot, { indexes: [createIndex, modifyIndex], text })
     }
   }
@@ -321,71 +321,74 @@ export class Table<Row extends object> {
   delete(key: string): Undo {
     const slot = this.#slots.get(key)
     if (slot === undefined) return () => undefined
-    this.#dirty.delete(slot)
+    this.#dirty.beforeDelete(slot)
     this.#slots.delete(key)
     this.#byKey.delete(slot)
     this.#byCreation?.delete(slot)
-    const keys = this.#groups.keysAt(slot.place)
-    this.#groups.leavePlace(slot.place)
-    this.#placed[slot.place] = undefined
-    const restoreText = emptySlot(slot)
-    this.#tellKey(key)
+    const keys = this.#indexes.indexKeys(slot.rowId)
+    this.#indexes.freeRowId(slot.rowId)
+    this.#slotsByRowId[slot.rowId] = undefined
+    const restoreText = clearSlot(slot)
+    this.#notifyKeyListeners(key)
     return () => {
       restoreText()
-      this.#putInPlace(slot)
+      this.#assignRowId(slot)
       this.#link(slot)
-      this.#groups.move(slot.place, keys)
-      this.#dirty.write(slot)
-      this.#tellKey(key)
+      this.#indexes.reindex(slot.rowId, keys)
+      this.#dirty.beforeWrite(slot)
+      this.#notifyKeyListeners(key)
     }
   }
 
-  /** Fills an empty table from its checkpoint, row by row; `restored` sorts them at the end. */
-  restore(key: string, stored: RestoredRow): void {
+  /** Loads one row of the checkpoint into an empty table; `restored` sorts the rows at the end. */
+  load(key: string, stored: LoadedRow): void {
     const { header, body } = stored
     const [createIndex, modifyIndex] = header
-    const isHeld = typeof body !== 'string'
-    const text = { ...IN_ONE, body: isHeld ? '' : body }
+    const isOffHeap = typeof body !== 'string'
+    const text = { ...UNSPLIT, body: isOffHeap ? '' : body }
     const slot = this.#newSlot(key, { indexes: [createIndex, modifyIndex], text })
-    if (isHeld) slot.held = body
-    this.#groups.move(slot.place, this.#groupKeys(stored))
+    if (isOffHeap) slot.held = body
+    this.#indexes.reindex(slot.rowId, this.#storedIndexKeys(stored))
     this.#slots.set(key, slot)
   }
 
   /** Ends a series of `restore` calls. */
-  restored(): void {
-    const slots = this.#placed.filter((slot) => slot !== undefined)
+  finishLoading(): void {
+    const slots = this.#slotsByRowId.filter((slot) => slot !== undefined)
     this.#byKey.assign(slots)
-    this.#byCreation?.assignSorted(inOrderOfCreation(slots))
+    this.#byCreation?.assignSorted(sortByCreation(slots))
   }
 
-  #insert(key: string, written: WrittenRow<Row>): Undo {
+  #insert(key: string, written: RowWrite<Row>): Undo {
     const slot = this.#newSlot(key, written)
     this.#link(slot)
     this.#fillSlot(slot, written)
-    this.#dirty.write(slot)
+    this.#dirty.beforeWrite(slot)
     return () => void this.delete(key)
   }
 
-  #newSlot(key: string, { indexes: [createIndex, modifyIndex], text }: WrittenRow<Row>): Slot<Row> {
+  #newSlot(key: string, { indexes: [createIndex, modifyIndex], text }: RowWrite<Row>): Slot<Row> {
     const { common, steady, body } = text
-    const state = { held: undefined, row: undefined, round: CLEAN, place: 0 }
+    const state = { held: undefined, row: undefined, epoch: CLEAN_EPOCH, rowId: 0 }
     const slot: Slot<Row> = { key, createIndex, modifyIndex, common, steady, body, ...state }
-    this.#putInPlace(slot)
+    this.#assignRowId(slot)
     return slot
   }
 
-  #putInPlace(slot: Slot<Row>): void {
-    slot.place = this.#groups.takePlace()
-    this.#placed[slot.place] = slot
+  #assignRowId(slot: Slot<Row>): void {
+    slot.rowId = this.#indexes.allocateRowId()
+    this.#slotsByRowId[slot.rowId] = slot
   }
 
-  #headerOf({ createIndex, modifyIndex, place }: Slot<Row>): RowHeader {
-    return [createIndex, modifyIndex, this.#layout, ...this.#groups.keysAt(place)]
+  #headerOf({ createIndex, modifyIndex, rowId }: Slot<Row>): RowHeader {
+    return [createIndex, modifyIndex, this.#indexSignature, ...this.#indexes.indexKeys(rowId)]
   }
 
-  #inParts(slot: Slot<Row>): StringChunks {
-    return encodeRow(this.#headerOf(slot), slot.held === undefined ? slot : inOne(slot.held.text()))
+  #encodeSlot(slot: Slot<Row>): StringChunks {
+    return encodeRow(
+      this.#headerOf(slot),
+      slot.held === undefined ? slot : unsplit(slot.held.text()),
+    )
   }
 
   #link(slot: Slot<Row>): void {
@@ -394,73 +397,74 @@ export class Table<Row extends object> {
     this.#byCreation?.add(slot)
   }
 
-  #fillSlot(slot: Slot<Row>, { indexes, text, row }: WrittenRow<Row>): void {
-    const isKept = slot.row !== undefined
+  #fillSlot(slot: Slot<Row>, { indexes, text, row }: RowWrite<Row>): void {
+    const isCached = slot.row !== undefined
     slot.modifyIndex = indexes[1]
     slot.common = text.common
     slot.steady = text.steady
     slot.body = text.body
     slot.held = undefined
-    // The text was made from a Row of this table, by this version or one before.
-    this.#groups.move(slot.place, this.#groupsOf(row ?? (JSON.parse(wholeText(text)) as Row)))
-    // One that is kept already stays in its place among those.
-    if (isKept) slot.row = row
-    else if (row !== undefined) keepDecoded(this.#written, slot, row)
-    this.#tellKey(slot.key)
+    // The text was encoded from a Row of this table, by this or an earlier version.
+    this.#indexes.reindex(
+      slot.rowId,
+      this.#indexKeysOf(row ?? (JSON.parse(joinRowJson(text)) as Row)),
+    )
+    // A cached row keeps its position in the ring.
+    if (isCached) slot.row = row
+    else if (row !== undefined) keepDecoded(this.#writtenCache, slot, row)
+    this.#notifyKeyListeners(slot.key)
   }
 
-  #tellKey(key: string): void {
+  #notifyKeyListeners(key: string): void {
     for (const listener of this.#keyListeners) listener(key)
   }
 
   #decode(slot: Slot<Row>): Row {
     if (slot.row !== undefined) return slot.row
-    // The text was made from a Row of this table, and nothing else writes texts.
-    const row = JSON.parse(textIn(slot)) as Row
-    keepDecoded(this.#decoded, slot, row)
+    // The text was encoded from a Row of this table, and nothing else writes texts.
+    const row = JSON.parse(slotText(slot)) as Row
+    keepDecoded(this.#decodedCache, slot, row)
     return row
   }
 
-  #indexAt(index: string): number {
-    const at = this.#groupNames.indexOf(index)
+  #indexPosition(index: string): number {
+    const at = this.#indexNames.indexOf(index)
     assert(at !== -1, `${this.spec.name} has an index ${index}`)
     return at
   }
 
-  /**
-   * The group keys in a row's header; worked out from the row when the header has another layout.
-   */
-  #groupKeys({ header, body }: RestoredRow): readonly (string | null)[] {
+  /** Index keys of a stored row; recomputed from the row if it was stored with other indexes. */
+  #storedIndexKeys({ header, body }: LoadedRow): readonly (string | null)[] {
     const [, , layout, ...keys] = header
-    if (layout === this.#layout) return keys
-    // The text was made from a Row of this table, by this version or one before.
-    return this.#groupsOf(JSON.parse(textOf(body)) as Row)
+    if (layout === this.#indexSignature) return keys
+    // The text was encoded from a Row of this table, by this or an earlier version.
+    return this.#indexKeysOf(JSON.parse(readText(body)) as Row)
   }
 
-  #groupsOf(row: Row): (string | null)[] {
-    return this.#groupFunctions.map((groupOf) => groupOf(row) ?? null)
+  #indexKeysOf(row: Row): (string | null)[] {
+    return this.#indexFunctions.map((groupOf) => groupOf(row) ?? null)
   }
 }
 
-/** The row and its text as it is kept; undefined when either is not at hand. */
-export function decodedText<Row>(entry: Entry<Row>): TextedRow<Row> | undefined {
+/** The row and its JSON; undefined if it is not decoded or kept off-heap. */
+export function cachedEncoding<Row>(entry: Entry<Row>): EncodedRow<Row> | undefined {
   if (entry.row === undefined || entry.held !== undefined) return undefined
   return { row: entry.row, text: entry }
 }
 
-function inOne(body: string): RowText {
-  return { ...IN_ONE, body }
+function unsplit(body: string): RowJson {
+  return { ...UNSPLIT, body }
 }
 
-function textIn<Row>(slot: Slot<Row>): string {
-  return slot.held === undefined ? wholeText(slot) : slot.held.text()
+function slotText<Row>(slot: Slot<Row>): string {
+  return slot.held === undefined ? joinRowJson(slot) : slot.held.text()
 }
 
-/** Two ways to keep the keys of a table in order. */
+/** Two implementations of sorted keys. */
 type KeyOrder = BucketedKeys<OrderKey> | LazySortedKeys<OrderKey>
 
-/** A few characters that differ when the indexes do (FNV-1a). */
-function layoutOf(names: readonly string[]): string {
+/** A short hash of the index names (FNV-1a). */
+function hashIndexNames(names: readonly string[]): string {
   let hash = 0x811c9dc5
   for (const char of names.join(',')) hash = Math.imul(hash ^ char.charCodeAt(0), 0x01000193)
   return (hash >>> 0).toString(36)

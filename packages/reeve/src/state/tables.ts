@@ -34,13 +34,13 @@ import {
   isSystemType,
   isTerminal,
 } from '../model/index.ts'
-import { ALLOCATION_PIECES } from './allocation-pieces.ts'
+import { ALLOCATION_SPLIT } from './allocation-pieces.ts'
 import { GOVERNANCE_SPECS, type GovernanceRows } from './governance-tables.ts'
-import { JOB_PIECES } from './job-pieces.ts'
+import { JOB_SPLIT } from './job-pieces.ts'
 import { Table, type TableSpec } from './table.ts'
 
 /**
- * What each table holds. A new table is a line here, a spec below and a step in
+ * Row type of each table. A new table needs a line here, a spec below and the steps of
  * docs/contributing/checklists/add-a-table.md.
  */
 export interface TableRows extends GovernanceRows {
@@ -73,7 +73,10 @@ export interface TableRows extends GovernanceRows {
 }
 export type TableName = keyof TableRows
 export type Row<N extends TableName> = TableRows[N]
-/** Tables whose rows are in namespaces. An audit record only tells of one: operators read them. */
+/**
+ * Tables whose rows belong to namespaces. Audit records only mention a namespace and are read by
+ * operators.
+ */
 export type NamespacedTable =
   | Exclude<NamespacedRows[TableName], 'audit_records'>
   | 'scaling_policies'
@@ -82,13 +85,13 @@ type NamespacedRows = {
 }
 export type Tables = { readonly [N in TableName]: Table<TableRows[N]> }
 
-/** Tables this large are decoded as they are read; small ones stay decoded as a whole. */
-const LARGE_DECODED_ROWS = 20_000
-/** While a cluster fills, plans run ahead of what nodes report by more than the number above. */
-const ALLOCATION_DECODED_ROWS = 60_000
-/** Of tables that are written in masses, and read again only just after that or much later. */
-const WRITTEN_ROWS = 64
-const SMALL_DECODED_ROWS = 1_000_000
+/** Cache size of large tables, which are decoded on demand; small tables are cached as a whole. */
+const LARGE_CACHE_SIZE = 20_000
+/** While a cluster fills up, plans are ahead of node reports by more than the number above. */
+const ALLOCATION_CACHE_SIZE = 60_000
+/** Cache size of tables that are written in bulk and seldom read back. */
+const BULK_WRITTEN_CACHE_SIZE = 64
+const SMALL_CACHE_SIZE = 1_000_000
 
 /** `!` sorts before every character of a namespace's name, so keys sort by namespace, then id. */
 export function namespacedKey(namespace: string, id: string): string {
@@ -97,7 +100,7 @@ export function namespacedKey(namespace: string, id: string): string {
   return lastKey.key
 }
 
-/** Versions sort as numbers within their job. */
+/** Versions of a job sort numerically. */
 export function jobVersionKey(namespace: string, id: string, version: number): string {
   const job = namespacedKey(namespace, id)
   if (lastVersionKey.job !== job || lastVersionKey.version !== version)
@@ -106,34 +109,34 @@ export function jobVersionKey(namespace: string, id: string, version: number): s
 }
 
 /**
- * The keys that were made last. A thousand allocations of one plan ask for the same ones several
- * times each, and to look up a text that is new costs several times as much as one that is not.
+ * The last keys, cached: a thousand allocations of one plan need the same keys several times, and a
+ * lookup by a new string costs several times as much as by an existing one.
  */
 let lastKey = { namespace: '', id: '', key: '!' }
 let lastVersionKey = { job: '', version: -1, key: '' }
 
-/** The length tells where the group ends: names may hold any character but NUL. */
+/** The length marks the end of the group name, which may contain any character but NUL. */
 export function scalingEventsKey(namespace: string, jobId: string, group: string): string {
   return `${namespace}!${group.length}!${group}!${jobId}`
 }
 
-/** One for each parent. */
+/** Key of an idempotency token within its parent job. */
 export function dispatchKey(namespace: string, parentId: string, token: string): string {
   return `${namespace}!${parentId.length}!${parentId}!${token}`
 }
 
-/** The verdicts of a namespace sort by time. */
+/** Verdicts of a namespace sort by time. */
 function verdictKey(namespace: string, index: number, id: string): string {
   return `${namespace}!${String(index).padStart(16, '0')}!${id}`
 }
 
-/** The verdicts of a namespace that ended alike. */
-export function verdictGroup(namespace: string, result: PolicyVerdict['Result']): string {
+/** Index key of the verdicts of a namespace with one result. */
+export function verdictIndexKey(namespace: string, result: PolicyVerdict['Result']): string {
   return `${namespace} ${result}`
 }
 
-/** The blob that holds a job as policies saw it. */
-export function judgedJobKey(sha256: string): string {
+/** Key of the blob with the policy input of a job. */
+export function policyInputBlobKey(sha256: string): string {
   return `judged-job/${sha256}`
 }
 
@@ -145,30 +148,30 @@ function namespaceOf(row: { readonly Namespace: string }): string {
   return row.Namespace
 }
 
-/** An evaluation that is still to be carried out, now or when something frees up. */
+/** True for an evaluation that is pending or blocked. */
 export function isOpenEvaluation(row: Evaluation): boolean {
   return row.Status === 'pending' || row.Status === 'blocked'
 }
 
-function runsEverywhere({ Type, Stop }: Job): boolean {
+function isActiveSystemJob({ Type, Stop }: Job): boolean {
   return isSystemType(Type) && !Stop
 }
 
 /**
- * Dead jobs that were stopped, or whose work is done. A parent of periodic or dispatched jobs is
- * done only when it was stopped.
+ * True for dead jobs that were stopped or whose work is complete. A parent of periodic or
+ * dispatched jobs is complete only when it was stopped.
  */
-function mayBeCollected(job: Job): boolean {
+function isGcCandidate(job: Job): boolean {
   const isDone = isBatchType(job.Type)
   return job.Status === 'dead' && (job.Stop || (isDone && !isParent(job)))
 }
 
-/** The rest of a spec, for tables that need nothing special. */
-const plain = {
-  groups: {},
-  byCreation: false,
+/** Defaults for tables without special needs. */
+const SPEC_DEFAULTS = {
+  indexes: {},
+  keepsCreationOrder: false,
   stamped: true,
-  decodedRowsMax: SMALL_DECODED_ROWS,
+  decodedCacheSize: SMALL_CACHE_SIZE,
 } as const
 
 type NamespaceSpec<N extends TableName> = N extends NamespacedTable
@@ -180,261 +183,261 @@ type Spec<N extends TableName> = Omit<TableSpec<TableRows[N]>, 'name' | 'namespa
 
 const SPECS: { readonly [N in TableName]: Spec<N> } = {
   ...GOVERNANCE_SPECS,
-  acl_policies: { ...plain, key: (row) => row.Name },
-  acl_roles: { ...plain, key: (row) => row.ID, groups: { name: (row) => row.Name } },
+  acl_policies: { ...SPEC_DEFAULTS, key: (row) => row.Name },
+  acl_roles: { ...SPEC_DEFAULTS, key: (row) => row.ID, indexes: { name: (row) => row.Name } },
   acl_tokens: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     key: (row) => row.AccessorID,
-    groups: { secret: (row) => row.SecretHash },
-    byCreation: true,
+    indexes: { secret: (row) => row.SecretHash },
+    keepsCreationOrder: true,
   },
   allocations: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => row.ID,
     randomKeys: true,
-    groups: {
+    indexes: {
       job: jobKey,
-      // A version is kept while an allocation of it is.
+      // Versions are kept while an allocation references them.
       version: (row) => jobVersionKey(row.Namespace, row.JobID, row.JobVersion),
       node: (row) => row.NodeID,
       evaluation: (row) => row.EvalID,
-      // How many still run or will run decides a job's status, without walking the others.
+      // The number of live allocations determines the job status without a scan.
       live: (row) => (isTerminal(row) ? undefined : jobKey(row)),
       deployment: (row) => row.DeploymentID || undefined,
     },
-    byCreation: true,
-    pieces: ALLOCATION_PIECES,
-    decodedRowsMax: ALLOCATION_DECODED_ROWS,
+    keepsCreationOrder: true,
+    rowSplit: ALLOCATION_SPLIT,
+    decodedCacheSize: ALLOCATION_CACHE_SIZE,
   },
   audit_records: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     key: (row) => row.ID,
-    // Filters pass over the others without decoding them.
-    groups: {
+    // Filters skip records without decoding them.
+    indexes: {
       actor: (row) => row.Actor.ID,
       action: (row) => row.Action,
       organization: (row) => row.OrganizationID || undefined,
     },
     stamped: false,
     // Written often and read seldom.
-    decodedRowsMax: 256,
-    writtenRowsMax: 1,
+    decodedCacheSize: 256,
+    writtenCacheSize: 1,
   },
   deployments: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => row.ID,
     randomKeys: true,
-    groups: { job: jobKey, active: (row) => (isActiveDeployment(row) ? jobKey(row) : undefined) },
-    byCreation: true,
+    indexes: { job: jobKey, active: (row) => (isActiveDeployment(row) ? jobKey(row) : undefined) },
+    keepsCreationOrder: true,
   },
   evaluations: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => row.ID,
     randomKeys: true,
-    groups: {
+    indexes: {
       job: jobKey,
       // The broker rebuilds itself from these after a restart.
       status: (row) => (isOpenEvaluation(row) ? row.Status : undefined),
       open: (row) => (isOpenEvaluation(row) ? jobKey(row) : undefined),
     },
-    byCreation: true,
-    decodedRowsMax: LARGE_DECODED_ROWS,
-    writtenRowsMax: WRITTEN_ROWS,
+    keepsCreationOrder: true,
+    decodedCacheSize: LARGE_CACHE_SIZE,
+    writtenCacheSize: BULK_WRITTEN_CACHE_SIZE,
   },
   host_volumes: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => namespacedKey(row.Namespace, row.ID),
-    groups: {
+    indexes: {
       namespace: (row) => row.Namespace,
-      // Their state follows from that of their node.
+      // The state of a volume follows the state of its node.
       node: (row) => row.NodeID,
       // Contains all volumes of removed nodes, for garbage collection.
       unavailable: (row) => (row.State === 'unavailable' ? 'yes' : undefined),
     },
   },
   job_submissions: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => jobVersionKey(row.Namespace, row.JobID, row.Version),
-    groups: { job: jobKey, blob: (row) => row.BlobKey },
+    indexes: { job: jobKey, blob: (row) => row.BlobKey },
     stamped: false,
-    decodedRowsMax: LARGE_DECODED_ROWS,
-    writtenRowsMax: WRITTEN_ROWS,
-    blobGroup: 'blob',
+    decodedCacheSize: LARGE_CACHE_SIZE,
+    writtenCacheSize: BULK_WRITTEN_CACHE_SIZE,
+    blobIndex: 'blob',
   },
   job_summaries: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: jobKey,
-    decodedRowsMax: LARGE_DECODED_ROWS,
-    writtenRowsMax: WRITTEN_ROWS,
+    decodedCacheSize: LARGE_CACHE_SIZE,
+    writtenCacheSize: BULK_WRITTEN_CACHE_SIZE,
   },
   job_versions: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => jobVersionKey(row.Namespace, row.ID, row.Version),
-    groups: { job: (row) => namespacedKey(row.Namespace, row.ID) },
+    indexes: { job: (row) => namespacedKey(row.Namespace, row.ID) },
     stamped: false,
-    pieces: JOB_PIECES,
-    decodedRowsMax: LARGE_DECODED_ROWS,
-    writtenRowsMax: WRITTEN_ROWS,
+    rowSplit: JOB_SPLIT,
+    decodedCacheSize: LARGE_CACHE_SIZE,
+    writtenCacheSize: BULK_WRITTEN_CACHE_SIZE,
   },
   jobs: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => namespacedKey(row.Namespace, row.ID),
-    groups: {
+    indexes: {
       parent: (row) =>
         row.ParentID === '' ? undefined : namespacedKey(row.Namespace, row.ParentID),
-      // Overlap of periodic launches is asked of each one.
+      // Used by the overlap check of periodic launches.
       liveChild: (row) =>
         row.ParentID === '' || row.Status === 'dead'
           ? undefined
           : namespacedKey(row.Namespace, row.ParentID),
-      // A dispatch that is repeated finds the child of the first.
+      // A repeated dispatch finds the child of the first one.
       dispatch: (row) =>
         row.DispatchIdempotencyToken === ''
           ? undefined
           : dispatchKey(row.Namespace, row.ParentID, row.DispatchIdempotencyToken),
       namespace: (row) => row.Namespace,
-      // A namespace with one of these cannot be deleted.
+      // A namespace with live jobs cannot be deleted.
       live: (row) => (row.Status === 'dead' ? undefined : row.Namespace),
       pool: (row) => row.NodePool,
-      // Filters of lists ask for these.
+      // Used by list filters.
       type: (row) => row.Type,
       status: (row) => row.Status,
       renamed: (row) => (row.Name === row.ID ? undefined : row.Name),
-      // A pool with one of these cannot be deleted.
+      // A node pool with live jobs cannot be deleted.
       livePool: (row) => (row.Status === 'dead' ? undefined : row.NodePool),
-      // The collector looks at these alone, however many jobs there are.
-      garbage: (row) => (mayBeCollected(row) ? 'yes' : undefined),
-      // Every node that comes is a place for these.
-      everywhere: (row) => (runsEverywhere(row) ? 'yes' : undefined),
-      // How many there are is a metric.
+      // Garbage collection reads only these, however many jobs there are.
+      garbage: (row) => (isGcCandidate(row) ? 'yes' : undefined),
+      // System jobs, which are evaluated for every new node.
+      everywhere: (row) => (isActiveSystemJob(row) ? 'yes' : undefined),
+      // Counted by a metric.
       quarantined: (row) => (row.Quarantine === undefined ? undefined : 'yes'),
-      // Their times follow the clock of the server when it is set.
+      // Their timestamps are adjusted when the clock of the server is set.
       lostNodes: (row) => ((row.NodeLosses ?? []).length === 0 ? undefined : 'yes'),
     },
-    pieces: JOB_PIECES,
-    decodedRowsMax: LARGE_DECODED_ROWS,
-    writtenRowsMax: WRITTEN_ROWS,
+    rowSplit: JOB_SPLIT,
+    decodedCacheSize: LARGE_CACHE_SIZE,
+    writtenCacheSize: BULK_WRITTEN_CACHE_SIZE,
   },
-  namespaces: { ...plain, key: (row) => row.Name },
+  namespaces: { ...SPEC_DEFAULTS, key: (row) => row.Name },
   node_join_tokens: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     key: (row) => row.ID,
-    groups: { secret: (row) => row.SecretHash },
+    indexes: { secret: (row) => row.SecretHash },
   },
-  node_pools: { ...plain, key: (row) => row.Name },
+  node_pools: { ...SPEC_DEFAULTS, key: (row) => row.Name },
   node_revocations: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     key: (row) => row.NodeID,
-    groups: { secret: (row) => row.SecretHash },
+    indexes: { secret: (row) => row.SecretHash },
   },
   nodes: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     key: (row) => row.ID,
-    groups: {
+    indexes: {
       pool: (row) => row.NodePool,
-      // The drainer costs nothing while there are none of these.
+      // The drain loop reads only these.
       draining: (row) => (row.DrainStrategy === null ? undefined : 'yes'),
-      // Of these the collector takes the ones that do not come back.
+      // Garbage collection reads only these.
       down: (row) => (row.Status === 'down' ? 'yes' : undefined),
-      // Names need not be unique: a node that takes the name of another one is pointed out.
+      // Names need not be unique: a node with the name of another one is reported.
       name: (row) => row.Name,
     },
   },
   one_time_tokens: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     key: (row) => row.AccessorID,
-    groups: { secret: (row) => row.SecretHash },
+    indexes: { secret: (row) => row.SecretHash },
   },
   periodic_launches: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => namespacedKey(row.Namespace, row.ID),
   },
   policy_verdicts: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => verdictKey(row.Namespace, row.CreateIndex, row.ID),
-    groups: {
+    indexes: {
       job: jobKey,
       namespace: (row) => row.Namespace,
-      result: (row) => verdictGroup(row.Namespace, row.Result),
-      // Several verdicts on one job share it.
-      blob: (row) => (row.HasSubject ? judgedJobKey(row.SubjectHash) : undefined),
+      result: (row) => verdictIndexKey(row.Namespace, row.Result),
+      // Several verdicts on one job share a blob.
+      blob: (row) => (row.HasSubject ? policyInputBlobKey(row.SubjectHash) : undefined),
     },
-    decodedRowsMax: LARGE_DECODED_ROWS,
-    blobGroup: 'blob',
+    decodedCacheSize: LARGE_CACHE_SIZE,
+    blobIndex: 'blob',
   },
   scaling_events: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => scalingEventsKey(row.Namespace, row.JobID, row.Group),
-    groups: { job: jobKey },
-    decodedRowsMax: LARGE_DECODED_ROWS,
+    indexes: { job: jobKey },
+    decodedCacheSize: LARGE_CACHE_SIZE,
   },
   scaling_policies: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: ({ Target }) => Target['Namespace'] ?? '',
     key: (row) => row.ID,
-    groups: {
+    indexes: {
       job: ({ Target }) => namespacedKey(Target['Namespace'] ?? '', Target['Job'] ?? ''),
       namespace: ({ Target }) => Target['Namespace'],
     },
   },
   service_registrations: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
-    // The id alone would do: with the namespace first, lists walk one namespace only.
+    // The namespace comes first, so that lists scan only one namespace.
     key: (row) => namespacedKey(row.Namespace, row.ID),
-    groups: {
+    indexes: {
       service: (row) => namespacedKey(row.Namespace, row.ServiceName),
       namespace: (row) => row.Namespace,
       job: jobKey,
       allocation: (row) => row.AllocID,
       node: (row) => row.NodeID,
-      // The health of a job follows from their number.
+      // The number of failing checks determines the health of a job.
       failingChecks: (row) => ((row.Checks?.Failing ?? 0) > 0 ? jobKey(row) : undefined),
     },
-    decodedRowsMax: LARGE_DECODED_ROWS,
+    decodedCacheSize: LARGE_CACHE_SIZE,
   },
-  settings: { ...plain, key: (row) => row.Name },
+  settings: { ...SPEC_DEFAULTS, key: (row) => row.Name },
   variable_locks: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => namespacedKey(row.Namespace, row.Path),
   },
   variables: {
-    ...plain,
+    ...SPEC_DEFAULTS,
     namespace: namespaceOf,
     key: (row) => namespacedKey(row.Namespace, row.Path),
-    groups: { namespace: (row) => row.Namespace },
-    decodedRowsMax: LARGE_DECODED_ROWS,
+    indexes: { namespace: (row) => row.Namespace },
+    decodedCacheSize: LARGE_CACHE_SIZE,
   },
 }
 
 export function createTables(): Tables {
   const entries = Object.entries(SPECS).map(([name, spec]) => [
     name,
-    // Each spec belongs to the row type of its own name, as SPECS's type says.
+    // Each spec has the row type of its table name, as the type of SPECS ensures.
     new Table<object>({ name, ...spec } as TableSpec<object>),
   ])
-  // One table per name, made from that name's spec.
+  // One table per name, created from the spec of that name.
   return Object.fromEntries(entries) as Tables
 }
 
 /**
- * Maintains data derived from a table. Called in the turn in which a row changes, so that later
+ * Maintains data derived from a table. Called in the tick in which a row changes, so that later
  * decisions see both consistently.
  */
 export interface TableObserver<N extends TableName> {
   changed(before: Row<N> | undefined, after: Row<N> | undefined): void
-  /** Changes were taken back: forget everything derived. */
+  /** Changes were rolled back: all derived data must be recomputed. */
   reset(): void
 }

@@ -10,19 +10,19 @@ import {
   type JobSubmissionRow,
 } from '../model/index.ts'
 import { countChildren } from './children.ts'
-import { companionRows } from './companion-rows.ts'
+import { scalingAndLaunchRows } from './companion-rows.ts'
 import { put, remove, type Change } from './store.ts'
 import { jobVersionKey, namespacedKey, type Tables } from './tables.ts'
 
 export interface VersionOptions {
   readonly ids: IdSource
-  /** Where the source of the new version is; undefined when it has none. */
+  /** Blob key of the source of the new version; undefined if it has none. */
   readonly sourceBlob: string | undefined
 }
 
 /**
- * The job, its new version, its summary and its companions; versions that nobody can ask for any
- * more go.
+ * Rows of a new job version: job, version, summary, dependent rows, and deletes of expired
+ * versions.
  */
 export function versionRows(
   tables: Tables,
@@ -31,54 +31,54 @@ export function versionRows(
 ): Change[] {
   const key = namespacedKey(version.Namespace, version.ID)
   const nowMs = msFromNs(version.SubmitTime)
-  const { job, changes } = companionRows(tables, version, { ids, nowMs })
-  const first = { ...newSummary(job), Children: countChildren(tables, key) }
+  const { job, changes } = scalingAndLaunchRows(tables, version, { ids, nowMs })
+  const newSummaryRow = { ...newSummary(job), Children: countChildren(tables, key) }
   const summary = tables.job_summaries.find(key)
   return [
     put('jobs', job),
-    // The lost nodes of a job are told by the job alone.
+    // Lost nodes are stored in the job row only.
     put('job_versions', withoutQuarantine(job)),
-    ...surplusVersions(tables, key).map((surplus) => remove('job_versions', surplus)),
-    put('job_summaries', summary === undefined ? first : withGroupsOf(summary, job)),
+    ...expiredVersions(tables, key).map((surplus) => remove('job_versions', surplus)),
+    put('job_summaries', summary === undefined ? newSummaryRow : withGroupsOf(summary, job)),
     ...changes,
-    ...sourceRows(tables, job, sourceBlob),
+    ...submissionRows(tables, job, sourceBlob),
   ]
 }
 
 /**
- * The number of the next version: 0, or after those of a purged job that its allocations keep, also
- * when they have ended: else they would show a job that they never ran.
+ * Number of the next version: 0 for a new job. After a purge the numbering continues after versions
+ * that allocations still reference; otherwise those allocations would show a job they never ran.
  */
 export function nextVersionNumber(tables: Tables, job: Pick<Job, 'Namespace' | 'ID'>): number {
   const { jobs, job_versions } = tables
   const key = namespacedKey(job.Namespace, job.ID)
-  const last = jobs.find(key) ?? job_versions.rowsIn('job', key).at(-1)
+  const last = jobs.find(key) ?? job_versions.rowsByIndex('job', key).at(-1)
   return last === undefined ? 0 : last.Version + 1
 }
 
 /**
- * Beyond the latest six without a tag there stay the newest stable one, tagged ones, and those of
- * existing allocations. Called before the new version is there.
+ * Versions to delete: all but the latest six untagged ones, the newest stable one, tagged ones and
+ * those with allocations. Called before the new version is stored.
  */
-function surplusVersions({ job_versions, allocations }: Tables, key: string): readonly string[] {
-  const versions = job_versions.rowsIn('job', key)
+function expiredVersions({ job_versions, allocations }: Tables, key: string): readonly string[] {
+  const versions = job_versions.rowsByIndex('job', key)
   const untagged = versions.filter((row) => row.VersionTag === null)
-  const stable = versions.findLast((row) => row.Stable)
+  const newestStable = versions.findLast((row) => row.Stable)
   return untagged
     .slice(0, Math.max(0, untagged.length + 1 - LIMITS.jobVersionsMax))
-    .filter((row) => row !== stable)
+    .filter((row) => row !== newestStable)
     .map((row) => jobVersionKey(row.Namespace, row.ID, row.Version))
-    .filter((version) => allocations.countIn('version', version) === 0)
+    .filter((version) => allocations.countByIndex('version', version) === 0)
 }
 
-/** The latest six sources are kept, whether or not their versions still are. */
-function sourceRows(
+/** The latest six sources are kept, even if their versions are deleted. */
+function submissionRows(
   { job_submissions }: Tables,
   job: Job,
   sourceBlob: string | undefined,
 ): Change[] {
   if (sourceBlob === undefined) return []
-  const keys = [...job_submissions.keysIn('job', namespacedKey(job.Namespace, job.ID))]
+  const keys = [...job_submissions.keysByIndex('job', namespacedKey(job.Namespace, job.ID))]
   const surplus = keys
     .toSorted(compareText)
     .slice(0, Math.max(0, keys.length + 1 - LIMITS.jobSourcesMax))

@@ -17,9 +17,9 @@ export function withVolumeRows(
     if (change.table !== 'nodes') return []
     const node = change.row
     const id = change.row === undefined ? change.key : change.row.ID
-    return volumes.rowsIn('node', id).flatMap((row) => {
+    return volumes.rowsByIndex('node', id).flatMap((row) => {
       const State = hostVolumeState(row, node)
-      // Also of a volume whose node has made it and could not say so.
+      // Also covers a volume that the node created without being able to report it.
       const HostPath = row.HostPath || (State === 'ready' && pathOn(node, row.Name)) || ''
       if (State === row.State && HostPath === row.HostPath) return []
       return [put('host_volumes', { ...row, State, HostPath, ModifyTime: nsFromMs(timeMs) })]

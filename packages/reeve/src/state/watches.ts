@@ -1,7 +1,7 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { NamespaceScope, NamespaceSet } from './namespace-indexes.ts'
 
-/** What a reader looked at: a table, its rows in some namespaces, or one row (there or not). */
+/** What a watch covers: a table, its rows in some namespaces, or one row (existing or not). */
 export interface WatchTarget {
   readonly table: string
   readonly key?: string
@@ -9,26 +9,26 @@ export interface WatchTarget {
   readonly scope?: NamespaceScope
 }
 
-/** Who is woken takes some microseconds to line up for its turn. */
+/** Number of watches called before yielding to the event loop; each takes some microseconds. */
 const WAKES_PER_SLICE = 250
 
-/** Told the index of the commit that it was woken by; undefined when everybody is woken. */
+/** Called with the index of the triggering commit; undefined if all watches are triggered. */
 type Wake = (index: number | undefined) => void
 
-interface DueWake {
+interface PendingWake {
   readonly wake: Wake
   readonly index: number | undefined
 }
 
-/** Those who watch a table. */
+/** Watches of one table. */
 interface TableWatches {
-  /** All of it. */
-  readonly whole: Set<Wake>
+  /** Watches of the whole table. */
+  readonly wholeTable: Set<Wake>
   /** Single rows. */
   readonly byKey: Map<string, Set<Wake>>
-  /** The rows of one namespace. */
+  /** Watches of one namespace. */
   readonly byNamespace: Map<string, Set<Wake>>
-  /** The rows of several: asked at each write whether it concerns them. */
+  /** Watches of namespace sets, which are checked at each write. */
   readonly bySet: Map<NamespaceSet, Set<Wake>>
 }
 
@@ -39,18 +39,18 @@ interface TableWatches {
 export class Watches {
   readonly #clock: Clock
   readonly #byTable = new Map<string, TableWatches>()
-  #due: DueWake[] = []
-  #draining = false
+  #pendingWakes: PendingWake[] = []
+  #isRunning = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Number of targets that somebody watches. */
+  /** Number of watched targets. */
   get size(): number {
     let size = 0
-    for (const { whole, byKey, byNamespace, bySet } of this.#byTable.values())
-      size += byKey.size + byNamespace.size + bySet.size + (whole.size > 0 ? 1 : 0)
+    for (const { wholeTable, byKey, byNamespace, bySet } of this.#byTable.values())
+      size += byKey.size + byNamespace.size + bySet.size + (wholeTable.size > 0 ? 1 : 0)
     return size
   }
 
@@ -64,8 +64,8 @@ export class Watches {
       active = false
       for (const target of targets) this.#remove(target, once)
     }
-    // A commit that concerns two of the targets collects this twice; a cancelled one may be due
-    // already.
+    // A commit that affects two of the targets collects this callback twice; a cancelled one may
+    // already be pending.
     const once: Wake = (index) => {
       if (!active) return
       cancel()
@@ -75,20 +75,20 @@ export class Watches {
     return cancel
   }
 
-  /** Wakes everybody who watches a row of these commits, its namespace, or its table. */
+  /** Triggers the watches of all rows, namespaces and tables that these commits wrote. */
   notify(commits: readonly WatchedCommit[]): void {
     for (const { index, rows } of commits)
       for (const row of rows) {
         const watches = this.#byTable.get(row.table)
         if (watches !== undefined) this.#collectRow(watches, row, index)
       }
-    this.#drain()
+    this.#runPendingWakes()
   }
 
-  /** Wakes everybody: the state as a whole was replaced, or the server stops. */
+  /** Triggers all watches: the state was replaced as a whole, or the server stops. */
   notifyAll(): void {
-    for (const { whole, byKey, byNamespace, bySet } of this.#byTable.values()) {
-      this.#collect(whole, undefined)
+    for (const { wholeTable, byKey, byNamespace, bySet } of this.#byTable.values()) {
+      this.#collect(wholeTable, undefined)
       for (const ofRow of byKey.values()) this.#collect(ofRow, undefined)
       for (const ofNamespace of byNamespace.values()) this.#collect(ofNamespace, undefined)
       for (const ofSet of bySet.values()) this.#collect(ofSet, undefined)
@@ -96,13 +96,13 @@ export class Watches {
       byNamespace.clear()
       bySet.clear()
     }
-    this.#drain()
+    this.#runPendingWakes()
   }
 
   #collectRow(watches: TableWatches, { key, namespace }: WatchedRow, index: number): void {
-    const { whole, byKey, byNamespace, bySet } = watches
+    const { wholeTable, byKey, byNamespace, bySet } = watches
     this.#collectAt(byKey, key, index)
-    this.#collect(whole, index)
+    this.#collect(wholeTable, index)
     if (namespace === undefined) return
     this.#collectAt(byNamespace, namespace, index)
     for (const set of bySet.keys()) if (set.covers(namespace)) this.#collectAt(bySet, set, index)
@@ -116,29 +116,34 @@ export class Watches {
   }
 
   #collect(wakes: Set<Wake>, index: number | undefined): void {
-    for (const wake of wakes) this.#due.push({ wake, index })
+    for (const wake of wakes) this.#pendingWakes.push({ wake, index })
     wakes.clear()
   }
 
-  #drain(): void {
-    if (this.#draining || this.#due.length === 0) return
-    this.#draining = true
-    const slice = this.#due.splice(0, WAKES_PER_SLICE)
+  #runPendingWakes(): void {
+    if (this.#isRunning || this.#pendingWakes.length === 0) return
+    this.#isRunning = true
+    const slice = this.#pendingWakes.splice(0, WAKES_PER_SLICE)
     for (const { wake, index } of slice) wake(index)
-    this.#draining = false
-    if (this.#due.length > 0) this.#clock.after(0, () => this.#drain())
+    this.#isRunning = false
+    if (this.#pendingWakes.length > 0) this.#clock.after(0, () => this.#runPendingWakes())
   }
 
   #add({ table, key, scope }: WatchTarget, wake: Wake): void {
     let watches = this.#byTable.get(table)
     if (watches === undefined) {
-      watches = { whole: new Set(), byKey: new Map(), byNamespace: new Map(), bySet: new Map() }
+      watches = {
+        wholeTable: new Set(),
+        byKey: new Map(),
+        byNamespace: new Map(),
+        bySet: new Map(),
+      }
       this.#byTable.set(table, watches)
     }
     if (key !== undefined) return addTo(watches.byKey, key, wake)
     if (scope?.kind === 'one') return addTo(watches.byNamespace, scope.namespace, wake)
     if (scope?.kind === 'some') return addTo(watches.bySet, scope, wake)
-    watches.whole.add(wake)
+    watches.wholeTable.add(wake)
   }
 
   #remove({ table, key, scope }: WatchTarget, wake: Wake): void {
@@ -147,23 +152,23 @@ export class Watches {
     if (key !== undefined) return removeFrom(watches.byKey, key, wake)
     if (scope?.kind === 'one') return removeFrom(watches.byNamespace, scope.namespace, wake)
     if (scope?.kind === 'some') return removeFrom(watches.bySet, scope, wake)
-    watches.whole.delete(wake)
+    watches.wholeTable.delete(wake)
   }
 }
 
 function addTo<K>(wakes: Map<K, Set<Wake>>, at: K, wake: Wake): void {
-  const known = wakes.get(at)
-  if (known === undefined) wakes.set(at, new Set([wake]))
-  else known.add(wake)
+  const existing = wakes.get(at)
+  if (existing === undefined) wakes.set(at, new Set([wake]))
+  else existing.add(wake)
 }
 
 function removeFrom<K>(wakes: Map<K, Set<Wake>>, at: K, wake: Wake): void {
-  const known = wakes.get(at)
-  known?.delete(wake)
-  if (known?.size === 0) wakes.delete(at)
+  const existing = wakes.get(at)
+  existing?.delete(wake)
+  if (existing?.size === 0) wakes.delete(at)
 }
 
-/** What a commit wrote. */
+/** The parts of a commit that watches need. */
 interface WatchedCommit {
   readonly index: number
   readonly rows: readonly WatchedRow[]

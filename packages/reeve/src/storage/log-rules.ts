@@ -1,24 +1,27 @@
 import { assert } from '@reeve/kit/fault.ts'
-import type { CheckpointMark, NewLogEntry } from '../state/index.ts'
+import type { CheckpointPosition, AppendEntry } from '../state/index.ts'
 
-/** What every engine may expect of its one caller. A breach is our bug, never the world's. */
-export function assertAppendable(entries: readonly NewLogEntry[], lastIndex: number): void {
-  for (const [at, entry] of entries.entries()) {
-    assert(entry.index === lastIndex + 1 + at, 'log entries follow one another without a gap')
+/**
+ * Asserts the contract between store and engine. A violation is a bug, not a fault of the
+ * environment.
+ */
+export function assertContiguous(entries: readonly AppendEntry[], lastIndex: number): void {
+  for (const [offset, entry] of entries.entries()) {
+    assert(entry.index === lastIndex + 1 + offset, 'log entries follow one another without a gap')
   }
 }
 
-/** A mark names entries that exist, and never moves back: replay starts behind it. */
-export function assertMarkable(
-  mark: CheckpointMark,
-  position: { readonly lastIndex: number; readonly upTo: number },
+/** A checkpoint refers to existing entries and never moves back, because replay starts after it. */
+export function assertCheckpoint(
+  checkpoint: CheckpointPosition,
+  current: { readonly lastIndex: number; readonly upTo: number },
 ): void {
-  assert(Number.isSafeInteger(mark.upTo), 'a checkpoint mark is an index')
-  assert(mark.upTo <= position.lastIndex, 'a checkpoint covers only entries that are durable')
-  assert(mark.upTo >= position.upTo, 'a checkpoint mark never moves back')
+  assert(Number.isSafeInteger(checkpoint.upTo), 'a checkpoint mark is an index')
+  assert(checkpoint.upTo <= current.lastIndex, 'a checkpoint covers only entries that are durable')
+  assert(checkpoint.upTo >= current.upTo, 'a checkpoint mark never moves back')
 }
 
-/** Where a trim may end: entries behind the mark are the only copy of what they say. */
-export function trimEnd(beforeIndex: number, upTo: number): number {
+/** Limits a trim: entries after the checkpoint are the only copy of their changes. */
+export function clampTrim(beforeIndex: number, upTo: number): number {
   return Math.min(beforeIndex, upTo + 1)
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { atEnd } from '../../test/build/at-end.ts'
 import { startPostgres, whyNoPostgres } from '../../test/build/postgres.ts'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
-import type { LogEntry, MovableEngine } from '../state/index.ts'
+import type { LogEntry, MigratableEngine } from '../state/index.ts'
 import { openEmbeddedEngine } from './embedded/open-embedded-engine.ts'
-import { copyContent, differencesOf, isEmptyEngine, summarize } from './move-content.ts'
+import { copyEngine, diffDigests, isEmptyEngine, digestEngine } from './move-content.ts'
 import { openPostgresDatabase } from './postgres/postgres-database.ts'
 
 const missing = whyNoPostgres()
@@ -16,7 +16,7 @@ after(() => postgres?.stop())
 /** What an engine may hold when it is moved. */
 const contents: readonly {
   readonly name: string
-  readonly fill: (engine: MovableEngine) => Promise<void>
+  readonly fill: (engine: MigratableEngine) => Promise<void>
 }[] = [
   { name: 'nothing', fill: async () => undefined },
   {
@@ -86,7 +86,7 @@ for (const { name, fill } of contents)
     assert.deepEqual(await summaryOf(t, () => embeddedAt(t, join(folder, 'b'))), first)
     // What was moved goes on as before.
     const back = await embeddedAt(t, join(folder, 'b'))
-    await back.append([entry(back.opened.lastIndex + 1)])
+    await back.append([entry(back.initialPosition.lastIndex + 1)])
   })
 
 test('an engine with anything in it is not empty', async (t) => {
@@ -114,42 +114,42 @@ test('a summary tells where two engines differ', async (t) => {
     mark(0),
   )
   await b.putBlobs([{ key: 'a', bytes: Uint8Array.of(1) }])
-  const differ = differencesOf(await summarize(a), await summarize(b))
+  const differ = diffDigests(await digestEngine(a), await digestEngine(b))
   assert.deepEqual(differ, ['blobs', 'table jobs', 'table more'])
 })
 
 async function move(
   _t: TestContext,
-  openFrom: () => Promise<MovableEngine>,
-  openTo: () => Promise<MovableEngine>,
+  openFrom: () => Promise<MigratableEngine>,
+  openTo: () => Promise<MigratableEngine>,
 ): Promise<void> {
   const from = await openFrom()
   const to = await openTo()
   assert.equal(await isEmptyEngine(to), true)
-  await copyContent(from, to)
+  await copyEngine(from, to)
   await from.close()
   await to.close()
 }
 
-async function summaryOf(_t: TestContext, open: () => Promise<MovableEngine>) {
+async function summaryOf(_t: TestContext, open: () => Promise<MigratableEngine>) {
   const engine = await open()
-  const summary = await summarize(engine)
+  const summary = await digestEngine(engine)
   await engine.close()
   return [...summary].toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-async function embeddedAt(t: TestContext, directory: string): Promise<MovableEngine> {
+async function embeddedAt(t: TestContext, directory: string): Promise<MigratableEngine> {
   const engine = await openEmbeddedEngine(directory)
   atEnd(t, () => engine.close())
   return engine
 }
 
-async function postgresAt(t: TestContext, url: string): Promise<MovableEngine> {
+async function postgresAt(t: TestContext, url: string): Promise<MigratableEngine> {
   const database = await openPostgresDatabase(url)
   atEnd(t, () => database.close())
   const engine = await database.openEngine()
   const held = await database.lease.acquire({ holder: 'move', address: '', ttlMs: 0 })
-  await engine.lead(held?.term ?? 0)
+  await engine.beginTerm(held?.term ?? 0)
   return engine
 }
 

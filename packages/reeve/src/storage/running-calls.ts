@@ -1,31 +1,31 @@
 import { Fault } from '@reeve/kit/fault.ts'
 
-/** Counts an engine's running calls: closing waits for them and turns later ones away. */
-export class RunningCalls {
+/** Tracks in-flight calls of an engine: closing waits for them and rejects later ones. */
+export class InFlightCalls {
   readonly #idle = Promise.withResolvers<void>()
   #closed = false
-  #running = 0
+  #count = 0
 
   /** Runs a call. Rejects with `storage-closed` once closing began. */
   async run<T>(call: () => Promise<T>): Promise<T> {
     if (this.#closed) throw new Fault('storage-closed', 'The storage engine is closed.')
-    this.#running++
+    this.#count++
     try {
       return await call()
     } finally {
-      this.#running--
-      this.#settle()
+      this.#count--
+      this.#resolveIfIdle()
     }
   }
 
-  /** Turns later calls away and resolves when the running ones have settled. */
+  /** Rejects later calls and resolves when the running ones have settled. */
   async close(): Promise<void> {
     this.#closed = true
-    this.#settle()
+    this.#resolveIfIdle()
     await this.#idle.promise
   }
 
-  #settle(): void {
-    if (this.#closed && this.#running === 0) this.#idle.resolve()
+  #resolveIfIdle(): void {
+    if (this.#closed && this.#count === 0) this.#idle.resolve()
   }
 }

@@ -1,5 +1,5 @@
-export { movable, serveThread } from './serve-thread.ts'
-export { TenantGate, type GateLimits } from './tenant-gate.ts'
+export { transferableBuffers, serveThread } from './serve-thread.ts'
+export { TenantConcurrencyLimiter, type ConcurrencyLimits } from './tenant-gate.ts'
 export {
   overloadMessage,
   ThreadQueue,

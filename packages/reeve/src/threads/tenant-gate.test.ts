@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TenantGate, type GateLimits } from './tenant-gate.ts'
+import { TenantConcurrencyLimiter, type ConcurrencyLimits } from './tenant-gate.ts'
 
-const LIMITS: GateLimits = {
+const LIMITS: ConcurrencyLimits = {
   runningMax: 2,
   waitingPerTenantMax: 3,
   waitingMax: 5,
@@ -10,9 +10,9 @@ const LIMITS: GateLimits = {
 }
 
 /** Work that lasts until it is told to end, in a gate with a clock that moves only when told. */
-function aGate(limits: Partial<GateLimits> = {}) {
+function aGate(limits: Partial<ConcurrencyLimits> = {}) {
   let nowMs = 0
-  const gate = new TenantGate({ monotonicMs: () => nowMs }, { ...LIMITS, ...limits })
+  const gate = new TenantConcurrencyLimiter({ monotonicMs: () => nowMs }, { ...LIMITS, ...limits })
   const running: string[] = []
   const ends = new Map<string, () => void>()
   const run = (name: string, signal?: AbortSignal) =>
@@ -30,7 +30,7 @@ function aGate(limits: Partial<GateLimits> = {}) {
   return { run, end, running, pass: (ms: number) => (nowMs += ms) }
 }
 
-test('TenantGate: one of each tenant at a time, tenants in turn', async () => {
+test('TenantConcurrencyLimiter: one work item per tenant at a time, tenants in turn', async () => {
   const { run, end, running } = aGate()
   const works = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) => run(name))
   await end('')
@@ -59,7 +59,7 @@ for (const { name, works, rejected } of [
     rejected: ['full'],
   },
 ])
-  test(`TenantGate: ${name}`, async () => {
+  test(`TenantConcurrencyLimiter: ${name}`, async () => {
     const { run, end } = aGate()
     const results = works.map((work) => run(work))
     for (let round = 0; round < works.length; round++) for (const work of works) await end(work)
@@ -70,7 +70,7 @@ for (const { name, works, rejected } of [
     )
   })
 
-test('TenantGate: work that waited too long is dropped, and the next one is started', async () => {
+test('TenantConcurrencyLimiter: expired work is rejected, and the next is started', async () => {
   const { run, end, running, pass } = aGate()
   const first = run('a1')
   const late = run('a2')
@@ -84,7 +84,7 @@ test('TenantGate: work that waited too long is dropped, and the next one is star
   assert.deepEqual([(await first).ok, (await next).ok], [true, true])
 })
 
-test('TenantGate: work whose caller is gone leaves its place', async () => {
+test('TenantConcurrencyLimiter: cancelled work frees its place in the queue', async () => {
   const { run, end, running } = aGate()
   const caller = new AbortController()
   const first = run('a1')

@@ -3,8 +3,8 @@ import { getCiphers } from 'node:tls'
 export const TLS_VERSIONS = ['tls12', 'tls13'] as const
 export type TlsVersion = (typeof TLS_VERSIONS)[number]
 
-/** As the runtime calls them. */
-export const PROTOCOL_OF = {
+/** Names of the versions in Node's TLS options. */
+export const NODE_TLS_VERSIONS = {
   tls12: 'TLSv1.2',
   tls13: 'TLSv1.3',
 } as const satisfies Record<TlsVersion, string>
@@ -25,7 +25,7 @@ export const DEFAULT_CIPHER_SUITES: readonly string[] = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ]
 
-/** Whether the TLS library has a suite of this name, as `openssl ciphers` writes it. */
+/** Reports whether the TLS library has this suite, named as by `openssl ciphers`. */
 export function isCipherSuite(name: string): boolean {
   // The runtime lists names in lower case, and takes them in upper case only.
   return name === name.toUpperCase() && getCiphers().includes(name.toLowerCase())

@@ -4,13 +4,13 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { certificateNames, roleName, roleNames } from './peer-role.ts'
 import { verifyChain, type ChainErrors } from './verify-chain.ts'
 
-/** Requirements that peers have for a certificate. */
+/** Expectations that peers have of this agent's certificate. */
 export interface CertificateExpectation {
   readonly region: string
   readonly isServer: boolean
   /** Accepted domains of server names besides Reeve's own. */
   readonly otherDomains?: readonly string[]
-  /** Whether clients of a server verify its name. */
+  /** Whether clients verify the name of a server. */
   readonly verifiesServerName: boolean
   readonly caFile: string | undefined
   readonly certFile: string | undefined
@@ -29,7 +29,7 @@ export async function validateOwnCertificate(
     throw new Fault('tls', `The certificate of ${expected.certFile} ${problem}`)
 }
 
-/** Returns the problem with its dates or names. */
+/** Returns a problem with the dates or names of the certificate; undefined if there is none. */
 export function certificateProblem(
   certificate: X509Certificate,
   {
@@ -49,15 +49,15 @@ export function certificateProblem(
   if (validFromDate.getTime() > nowMs)
     return `is valid only from ${validFromDate.toISOString()}. Look at the clock of this machine.`
   if (!isServer || !verifiesServerName) return undefined
-  const wanted = roleName('server', region)
+  const expectedName = roleName('server', region)
   const accepted = roleNames('server', region, otherDomains)
   const names = certificateNames(certificate.toLegacyObject())
   if (accepted.some((name) => names.includes(name))) return undefined
-  const found = names.length === 0 ? 'no name' : names.join(', ')
-  return `does not name this server ${wanted}, but ${found}. Other agents would reject it.`
+  const actualNames = names.length === 0 ? 'no name' : names.join(', ')
+  return `does not name this server ${expectedName}, but ${actualNames}. Other agents would reject it.`
 }
 
-/** Servers act as clients too, of each other and of other regions. */
+/** Servers also act as clients: of each other and of other regions. */
 function chainProblem(
   { asServer, asClient }: ChainErrors,
   { isServer, caFile }: CertificateExpectation,
@@ -66,10 +66,10 @@ function chainProblem(
   if (code === undefined) return undefined
   const usage = code === asClient ? 'clientAuth' : 'serverAuth'
   const problem = certificateErrorText(code, String(caFile), usage)
-  return `${problem}: other agents would reject it. ${adviceFor(code)}`
+  return `${problem}: other agents would reject it. ${chainAdvice(code)}`
 }
 
-function adviceFor(code: string): string {
+function chainAdvice(code: string): string {
   if (isUntrusted(code))
     return (
       'Add the certificate of its authority to tls.ca_file, and intermediate certificates to ' +

@@ -12,7 +12,7 @@ const isInstalled = spawnSync('openssl', ['version']).stdout?.toString().startsW
 const skip = isInstalled ? false : 'OpenSSL 3 is not installed'
 
 test(
-  'tls: the commands of the documentation make certificates that agents accept',
+  'tls: the commands of the documentation create certificates that agents accept',
   { skip },
   async (t) => {
     const directory = await temporaryDirectory(t)
@@ -31,7 +31,7 @@ test(
       isMutual: true,
       caFile: join(directory, 'ca.pem'),
       verifiesServerName: true,
-      verifiesCaller: false,
+      requiresClientCert: false,
       minVersion: 'tls12',
       cipherSuites: DEFAULT_CIPHER_SUITES,
     } as const

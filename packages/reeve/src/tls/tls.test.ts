@@ -17,7 +17,7 @@ import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
 import { DEFAULT_CIPHER_SUITES } from './ciphers.ts'
 import { certificateProblem } from './own-certificate.ts'
 import { certificateNames, peerRoles } from './peer-role.ts'
-import { loadTls, type Tls, type TlsSettings } from './tls.ts'
+import { loadTls, type TlsCredentials, type TlsSettings } from './tls.ts'
 
 const roles: readonly { readonly who?: Holder; readonly is: readonly string[] }[] = [
   { who: 'server', is: ['client', 'server'] },
@@ -31,7 +31,7 @@ const roles: readonly { readonly who?: Holder; readonly is: readonly string[] }[
   { is: [] },
 ]
 for (const { who, is } of roles)
-  test(`tls: ${who ?? 'nobody'} is taken for ${is.join(' and ') || 'nothing'}`, async (t) => {
+  test(`tls: ${who ?? 'nobody'} is identified as ${is.join(' and ') || 'nothing'}`, async (t) => {
     const port = await listen(t, await aTls('server'))
     const { ca, ...own } = certificate(who ?? 'server')
     const seen = await port.meet({ ca, ...(who !== undefined && own) })
@@ -79,7 +79,7 @@ interface Dialled {
 }
 
 for (const { name, server, region, settings, isBelieved } of dials)
-  test(`tls: who dials believes ${name}`, async (t) => {
+  test(`tls: a client trusts ${name}`, async (t) => {
     // A port with a certificate that an agent would refuse to start with.
     const port = await listen(t, await aTls(server, { isMutual: false }))
     const dialler = await aTls('client', settings)
@@ -94,15 +94,15 @@ test('tls: an agent knows when its certificate expires', async () => {
   assert.equal(tls.expiresAtMs, new X509Certificate(cert).validToDate.getTime())
 })
 
-test('tls: our own port is believed whoever signed it, and no other', async (t) => {
+test("tls: the agent's own port is trusted whatever its issuer, and no other", async (t) => {
   const own = await aTls('foreign-server', { isMutual: false })
-  await (await listen(t, own)).meet(own.ownDialOptions())
+  await (await listen(t, own)).meet(own.selfDialOptions())
   const other = await listen(t, await aTls('server'))
-  await assert.rejects(other.meet(own.ownDialOptions()))
+  await assert.rejects(other.meet(own.selfDialOptions()))
 })
 
-test('tls: where callers are verified nobody gets in without a certificate', async (t) => {
-  const port = await listen(t, await aTls('server', { verifiesCaller: true }))
+test('tls: with client verification, connections without a certificate are rejected', async (t) => {
+  const port = await listen(t, await aTls('server', { requiresClientCert: true }))
   const { ca, cert, key } = certificate('user')
   await port.meet({ ca, cert, key })
   await assert.rejects(port.meet({ ca }))
@@ -110,7 +110,7 @@ test('tls: where callers are verified nobody gets in without a certificate', asy
   await assert.rejects(port.meet({ ...foreign, ca }))
 })
 
-test('tls: files are read again, and what is wrong with them changes nothing', async (t) => {
+test('tls: a reload reads the files again; invalid files change nothing', async (t) => {
   const directory = await temporaryDirectory(t)
   const files = await putCertificate(directory, 'server')
   const tls = await aTls('server', files)
@@ -131,13 +131,13 @@ const mistakes = [
   { name: 'a key of another', keyFile: certificateFiles('client').keyFile, says: /cannot be used/ },
 ]
 for (const { name, says, ...files } of mistakes)
-  test(`tls: ${name} is told at the start`, async () => {
+  test(`tls: ${name} is reported at the start`, async () => {
     await assert.rejects(aTls('server', files), { name: 'Fault', kind: 'tls', message: says })
   })
 
 const strangers: readonly Holder[] = ['client', 'server-eu', 'plain']
 for (const holder of strangers)
-  test(`tls: a server with the certificate of ${holder} is told at the start`, async () => {
+  test(`tls: a server with the certificate of ${holder} is rejected at the start`, async () => {
     await assert.rejects(aTls(holder, { isServer: true }), {
       kind: 'tls',
       message: /\.pem does not name this server server\.global\.reeve, but .* Other agents would/,
@@ -276,7 +276,7 @@ for (const { name, settings, offer, agreed } of protocols)
     else assert.equal((await meeting).getCipher().name, agreed)
   })
 
-test('tls: who dials offers the same suites', async (t) => {
+test('tls: a client offers the same suites', async (t) => {
   const { cert, key } = certificate('server')
   const weak = { cert, key, maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA' } as const
   const server = createServer(weak)
@@ -300,7 +300,7 @@ test('tls: a certificate is refused before its time and after it', () => {
   assert.equal(at(found.validToDate, 0), '')
 })
 
-test('tls: without files of its own an agent believes whom the system believes', async () => {
+test("tls: without files of its own an agent trusts the system's CAs", async () => {
   const nothing = { caFile: undefined, certFile: undefined, keyFile: undefined }
   const tls = await loadTls({
     ...nothing,
@@ -308,7 +308,7 @@ test('tls: without files of its own an agent believes whom the system believes',
     isServer: true,
     isMutual: false,
     verifiesServerName: true,
-    verifiesCaller: false,
+    requiresClientCert: false,
     minVersion: 'tls12',
     cipherSuites: DEFAULT_CIPHER_SUITES,
   })
@@ -331,7 +331,7 @@ async function putCertificate(directory: string, holder: Holder) {
 }
 
 /** A port that presents its certificate and records peers. */
-async function listen(t: TestContext, tls: Tls) {
+async function listen(t: TestContext, tls: TlsCredentials) {
   const server = createServer(tls.listenOptions(), (socket) => socket.on('error', () => undefined))
   server.on('tlsClientError', () => undefined)
   tls.onReload(() => server.setSecureContext(tls.listenOptions()))

@@ -8,7 +8,7 @@ import {
   type TlsOptions,
 } from 'node:tls'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { PROTOCOL_OF, type TlsVersion } from './ciphers.ts'
+import { NODE_TLS_VERSIONS, type TlsVersion } from './ciphers.ts'
 import { validateOwnCertificate } from './own-certificate.ts'
 import { certificateNames, roleName, roleNames } from './peer-role.ts'
 
@@ -25,33 +25,33 @@ export interface TlsSettings {
   readonly keyFile: string | undefined
   readonly verifiesServerName: boolean
   /** Every client must present a certificate. */
-  readonly verifiesCaller: boolean
+  readonly requiresClientCert: boolean
   readonly minVersion: TlsVersion
   /** Names as in OpenSSL; those of version 1.3 begin with `TLS_`. */
   readonly cipherSuites: readonly string[]
 }
 
 /** Content of the files when they were last read. */
-interface Material {
+interface PemMaterial {
   readonly ca?: string
   readonly cert?: string
   readonly key?: string
 }
 
-const HANDSHAKE_MS_MAX = 10_000
+const HANDSHAKE_TIMEOUT_MS = 10_000
 
 /** Reads the files, and rejects configurations with which connections would fail later. */
-export async function loadTls(settings: TlsSettings): Promise<Tls> {
-  return new Tls(settings, await readMaterial(settings))
+export async function loadTls(settings: TlsSettings): Promise<TlsCredentials> {
+  return new TlsCredentials(settings, await readMaterial(settings))
 }
 
 /** Certificates of this agent, and the CAs that it trusts. Files are read again on reload. */
-export class Tls {
+export class TlsCredentials {
   readonly #settings: TlsSettings
-  readonly #followers = new Set<() => void>()
-  #material: Material
+  readonly #reloadListeners = new Set<() => void>()
+  #material: PemMaterial
 
-  constructor(settings: TlsSettings, material: Material) {
+  constructor(settings: TlsSettings, material: PemMaterial) {
     this.#settings = settings
     this.#material = material
   }
@@ -70,8 +70,8 @@ export class Tls {
   }
 
   /**
-   * Returns the certificates with which a program can verify this server without local files:
-   * public, in PEM form.
+   * Returns public certificates in PEM form with which a program can verify this server without
+   * local files.
    */
   get authorities(): string {
     const { cert = '', ca = '' } = this.#material
@@ -90,25 +90,25 @@ export class Tls {
    */
   async reload(): Promise<void> {
     this.#material = await readMaterial(this.#settings)
-    for (const follow of this.#followers) follow()
+    for (const listener of this.#reloadListeners) listener()
   }
 
   /** Calls the listener after each reload, until the returned function is called. */
-  onReload(follow: () => void): () => void {
-    this.#followers.add(follow)
-    return () => this.#followers.delete(follow)
+  onReload(listener: () => void): () => void {
+    this.#reloadListeners.add(listener)
+    return () => this.#reloadListeners.delete(listener)
   }
 
   /** Options for a listening port. */
   listenOptions(): TlsOptions {
-    const { isMutual, verifiesCaller } = this.#settings
+    const { isMutual, requiresClientCert } = this.#settings
     return {
       ...this.#material,
-      ...this.#protocol(),
-      handshakeTimeout: HANDSHAKE_MS_MAX,
+      ...this.#protocolOptions(),
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       // Browsers and the CLI may connect without a certificate; servers and nodes must present one.
-      requestCert: isMutual || verifiesCaller,
-      rejectUnauthorized: verifiesCaller,
+      requestCert: isMutual || requiresClientCert,
+      rejectUnauthorized: requiresClientCert,
     }
   }
 
@@ -119,46 +119,48 @@ export class Tls {
   dialOptions(region?: string): ConnectionOptions {
     return {
       ...this.#material,
-      ...this.#protocol(),
-      checkServerIdentity: (host, certificate) => this.#check(host, certificate, region),
+      ...this.#protocolOptions(),
+      checkServerIdentity: (host, certificate) => this.#checkServer(host, certificate, region),
     }
   }
 
   /**
-   * Options for a connection to this agent's own port, whose certificate is trusted regardless of
-   * its name and issuer.
+   * Options for a connection to this agent's own port. Its certificate is trusted whatever its name
+   * and issuer.
    */
-  ownDialOptions(): ConnectionOptions {
+  selfDialOptions(): ConnectionOptions {
     const { ca, cert } = this.#material
     if (cert === undefined) return this.dialOptions()
-    const own = new X509Certificate(cert).raw
+    const ownCertificate = new X509Certificate(cert).raw
     return {
       ...this.#material,
       ca: ca === undefined ? [cert] : [cert, ca],
       allowPartialTrustChain: true,
-      ...this.#protocol(),
+      ...this.#protocolOptions(),
       checkServerIdentity: (host, { raw }) =>
-        own.equals(raw) ? undefined : new Error(`${host} has another certificate than this agent`),
+        ownCertificate.equals(raw)
+          ? undefined
+          : new Error(`${host} has another certificate than this agent`),
     }
   }
 
-  #protocol() {
+  #protocolOptions() {
     const { minVersion, cipherSuites } = this.#settings
-    return { minVersion: PROTOCOL_OF[minVersion], ciphers: cipherSuites.join(':') } as const
+    return { minVersion: NODE_TLS_VERSIONS[minVersion], ciphers: cipherSuites.join(':') } as const
   }
 
-  #check(host: string, certificate: PeerCertificate, region?: string): Error | undefined {
+  #checkServer(host: string, certificate: PeerCertificate, region?: string): Error | undefined {
     const { isMutual, verifiesServerName } = this.#settings
     if (!verifiesServerName) return undefined
     const names = certificateNames(certificate)
-    if (isServerName(names, region, this.otherDomains)) return undefined
+    if (hasServerName(names, region, this.otherDomains)) return undefined
     if (!isMutual) return checkServerIdentity(host, certificate)
-    const wanted = roleName('server', region ?? 'REGION')
-    return new Error(`the certificate of ${host} does not name it ${wanted}`)
+    const expectedName = roleName('server', region ?? 'REGION')
+    return new Error(`the certificate of ${host} does not name it ${expectedName}`)
   }
 }
 
-function isServerName(
+function hasServerName(
   names: readonly string[],
   region: string | undefined,
   otherDomains: readonly string[],
@@ -172,10 +174,10 @@ function isServerName(
   })
 }
 
-async function readMaterial(settings: TlsSettings): Promise<Material> {
+async function readMaterial(settings: TlsSettings): Promise<PemMaterial> {
   const { caFile, certFile, keyFile } = settings
   const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(readPem))
-  const material: Material = {
+  const material: PemMaterial = {
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
@@ -186,7 +188,7 @@ async function readMaterial(settings: TlsSettings): Promise<Material> {
     const files = [caFile, certFile, keyFile].filter((file) => file !== undefined).join(', ')
     throw new Fault('tls', `The certificates cannot be used (${files}): ${errorMessage(thrown)}.`)
   }
-  // Without `tls.rpc` other agents and browsers may get the CA elsewhere.
+  // Without `tls.rpc`, other agents and browsers may trust another CA.
   if (settings.isMutual && ca !== undefined && cert !== undefined && key !== undefined)
     await validateOwnCertificate({ ca, cert, key }, { ...settings, nowMs: Date.now() })
   return material

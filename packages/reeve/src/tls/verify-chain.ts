@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { duplexPair } from 'node:stream'
 import { connect, createServer, type TLSSocket } from 'node:tls'
 
-/** In memory it takes a few milliseconds. */
-const HANDSHAKE_MS_MAX = 10_000
+/** A handshake in memory takes a few milliseconds. */
+const VERIFY_TIMEOUT_MS = 10_000
 
 interface CertificateMaterial {
   readonly ca: string
@@ -11,29 +11,29 @@ interface CertificateMaterial {
   readonly key: string
 }
 
-/** Error codes of the runtime; undefined where the certificate is accepted. */
+/** Error codes of Node; undefined if the certificate is accepted. */
 export interface ChainErrors {
-  /** Of a client that verifies the certificate as that of a server. */
+  /** Error of a client that verifies the certificate as a server's. */
   readonly asServer: string | undefined
-  /** Of a server that verifies it as that of a client. */
+  /** Error of a server that verifies the certificate as a client's. */
   readonly asClient: string | undefined
 }
 
 /**
- * Verifies a certificate as the other agents will: both sides of a handshake in memory present it,
- * and trust `ca` only. So chains, dates, constraints and key usages are those of the TLS library.
+ * Verifies a certificate as other agents will: both sides of a handshake in memory present it and
+ * trust only `ca`. So the TLS library itself checks chains, dates, constraints and key usages.
  */
 export async function verifyChain(material: CertificateMaterial): Promise<ChainErrors> {
-  const [near, far] = duplexPair()
+  const [clientEnd, serverEnd] = duplexPair()
   const server = createServer({ ...material, requestCert: true, rejectUnauthorized: false })
-  const signal = AbortSignal.timeout(HANDSHAKE_MS_MAX)
+  const signal = AbortSignal.timeout(VERIFY_TIMEOUT_MS)
   const accepted = once(server, 'secureConnection', { signal })
-  server.emit('connection', far)
+  server.emit('connection', serverEnd)
   const client = connect({
     ...material,
-    socket: near,
+    socket: clientEnd,
     rejectUnauthorized: false,
-    // Names are another matter: roles are validated on their own.
+    // Role names are validated separately.
     checkServerIdentity: () => undefined,
   })
   try {
@@ -42,15 +42,15 @@ export async function verifyChain(material: CertificateMaterial): Promise<ChainE
       [TLSSocket],
       unknown,
     ]
-    return { asServer: errorOf(client), asClient: errorOf(peer) }
+    return { asServer: authorizationErrorCode(client), asClient: authorizationErrorCode(peer) }
   } finally {
     client.destroy()
-    near.destroy()
-    far.destroy()
+    clientEnd.destroy()
+    serverEnd.destroy()
   }
 }
 
-function errorOf({ authorized, authorizationError }: TLSSocket): string | undefined {
+function authorizationErrorCode({ authorized, authorizationError }: TLSSocket): string | undefined {
   // Typed as an Error; the runtime stores its code.
   return authorized ? undefined : String(authorizationError)
 }

@@ -10,7 +10,7 @@ const PROTOCOL = {
   DelegateCur: 1,
 }
 
-export interface AgentMemberParts extends Pick<AgentMember, 'Status' | 'Tags'> {
+export interface ServerInfo extends Pick<AgentMember, 'Status' | 'Tags'> {
   /** Name without region; the address if no name is known. */
   readonly name: string
   readonly region: string
@@ -19,7 +19,7 @@ export interface AgentMemberParts extends Pick<AgentMember, 'Status' | 'Tags'> {
 }
 
 /** Returns a server in the format of `/v1/agent/members`. */
-export function agentMember({ name, region, address, ...rest }: AgentMemberParts): AgentMember {
+export function agentMember({ name, region, address, ...rest }: ServerInfo): AgentMember {
   const colon = address.lastIndexOf(':')
   return {
     Name: `${name}.${region}`,

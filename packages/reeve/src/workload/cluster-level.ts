@@ -11,59 +11,62 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type ClusterLevelRow, type Refusal } from '../model/index.ts'
 import { clusterLevel, FIRST_LEVEL, put, type Author, type Store } from '../state/index.ts'
 
-/** A server of the cluster that has not left. */
+/** A cluster member that has not left. */
 export interface ServerBuild {
   readonly name: string
   readonly build: string
 }
 
 /**
- * Rejects with a Fault where this program must not write to the state: an upgrade to a newer one
- * is finished, or the version between was skipped. Nothing has been written yet.
+ * Throws a Fault if this version must not write to the state: the cluster has been upgraded to a
+ * newer version, or a minor version was skipped. Nothing has been written yet.
  */
 export function assertClusterLevel({ tables }: Store, build: string): void {
-  const own = minorVersionOf(build)
-  // A build that is not of a release cannot be compared.
-  if (own === undefined || tables.settings.lastIndex === 0) return
-  const text = clusterLevel(tables)
-  const level = parseMinor(text)
+  const ownVersion = minorVersionOf(build)
+  // Development builds cannot be compared.
+  if (ownVersion === undefined || tables.settings.lastIndex === 0) return
+  const levelText = clusterLevel(tables)
+  const level = parseMinor(levelText)
   if (level === undefined) return
-  const order = compareMinors(own, level)
+  const order = compareMinors(ownVersion, level)
   if (order < 0)
     throw new Fault(
       'storage-version',
-      `The cluster level of this state is ${text}, and this is Reeve ${build}: the upgrade to ` +
-        `${text} is finished. Start Reeve ${text} or newer, or restore a snapshot that was saved ` +
+      `The cluster level of this state is ${levelText}, and this is Reeve ${build}: the upgrade to ` +
+        `${levelText} is finished. Start Reeve ${levelText} or newer, or restore a snapshot that was saved ` +
         'before the upgrade. Nothing was changed.',
     )
-  if (order > 0 && !areAdjacentMinors(own, level))
+  if (order > 0 && !areAdjacentMinors(ownVersion, level))
     throw new Fault(
       'storage-version',
-      `The cluster level of this state is ${text}, and this is Reeve ${build}: upgrade one minor ` +
-        `version at a time. Start the version after ${text} and finish its upgrade with ` +
+      `The cluster level of this state is ${levelText}, and this is Reeve ${build}: upgrade one minor ` +
+        `version at a time. Start the version after ${levelText} and finish its upgrade with ` +
         '"reeve operator upgrade finish". Nothing was changed.',
     )
 }
 
-/** Undefined where a level exists. A state without one was written by the first release. */
-export function levelOfNewState(
+/**
+ * Returns the level row of a state that has none; undefined if it has one. A state without a level
+ * was written by the first release.
+ */
+export function initialLevelRow(
   { tables: { settings } }: Store,
   build: string | undefined,
 ): ClusterLevelRow | undefined {
   if (settings.has('cluster-level')) return undefined
-  const own = build === undefined ? undefined : minorVersionOf(build)
+  const ownVersion = build === undefined ? undefined : minorVersionOf(build)
   const isNew = settings.lastIndex === 0
-  return levelRow(isNew && own !== undefined ? minorText(own) : FIRST_LEVEL)
+  return clusterLevelRow(isNew && ownVersion !== undefined ? minorText(ownVersion) : FIRST_LEVEL)
 }
 
-function levelRow(level: string): ClusterLevelRow {
+function clusterLevelRow(level: string): ClusterLevelRow {
   return { Name: 'cluster-level', Level: level, CreateIndex: 0, ModifyIndex: 0 }
 }
 
-/** The level that the servers have reached together: the oldest of their versions. */
-export function possibleLevel({ tables }: Store, servers: readonly ServerBuild[]): string {
+/** Highest level that all servers support: the oldest of their versions. */
+export function reachableLevel({ tables }: Store, servers: readonly ServerBuild[]): string {
   const current = clusterLevel(tables)
-  const oldest = oldestOf(servers)
+  const oldest = findOldestServer(servers)
   if (oldest === undefined) return current
   const level = parseMinor(current)
   return level !== undefined && compareMinors(oldest.minor, level) < 0
@@ -71,12 +74,12 @@ export function possibleLevel({ tables }: Store, servers: readonly ServerBuild[]
     : minorText(oldest.minor)
 }
 
-interface Oldest {
+interface OldestServer {
   readonly server: ServerBuild
   readonly minor: MinorVersion
 }
 
-function oldestOf(servers: readonly ServerBuild[]): Oldest | undefined {
+function findOldestServer(servers: readonly ServerBuild[]): OldestServer | undefined {
   const known = servers.flatMap((server) => {
     const minor = minorVersionOf(server.build)
     return minor === undefined ? [] : [{ server, minor }]
@@ -90,12 +93,12 @@ export async function raiseClusterLevel(
   { by }: Author,
   { build, servers }: { readonly build: string; readonly servers: readonly ServerBuild[] },
 ): Promise<Result<{ readonly level: string; readonly index: number }, Refusal>> {
-  const own = minorVersionOf(build)
+  const ownVersion = minorVersionOf(build)
   const current = clusterLevel(store.tables)
-  if (own === undefined)
+  if (ownVersion === undefined)
     return err(refusal('invalid-input', `${build} is not the version of a release.`))
-  const oldest = oldestOf(servers)
-  if (oldest !== undefined && compareMinors(oldest.minor, own) < 0)
+  const oldest = findOldestServer(servers)
+  if (oldest !== undefined && compareMinors(oldest.minor, ownVersion) < 0)
     return err(
       refusal(
         'invalid-input',
@@ -103,17 +106,17 @@ export async function raiseClusterLevel(
           'upgrade it first, or remove it with "reeve server force-leave --prune" if it is gone.',
       ),
     )
-  const level = minorText(own)
+  const level = minorText(ownVersion)
   if (level === current) {
     // Read the index before awaiting; later commits may not be durable yet.
     const { index } = store
-    await store.settled()
+    await store.whenDurable()
     return ok({ level, index })
   }
   const { index, durable } = store.commit({
     by,
     cause: undefined,
-    changes: () => [put('settings', levelRow(level))],
+    changes: () => [put('settings', clusterLevelRow(level))],
   })
   await durable
   return ok({ level, index })

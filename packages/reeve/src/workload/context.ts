@@ -4,27 +4,27 @@ import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
 import type { OffsetAt } from '../model/index.ts'
-import type { PolicyAsker } from '../policy/index.ts'
+import type { PolicyEngine } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
 import type { Author, Store } from '../state/index.ts'
-import type { TenantGate } from '../threads/index.ts'
-import type { PolicyGuard } from './guarding/policy-guard.ts'
+import type { TenantConcurrencyLimiter } from '../threads/index.ts'
+import type { JobPolicyEvaluator } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
 import type { Sealer } from './sealer.ts'
 
 /** Access to the other regions for use cases. */
-export interface OtherRegions {
+export interface RemoteRegions {
   /** Returns the other regions, sorted. */
-  others(): readonly string[]
+  remoteNames(): readonly string[]
   /** Reports whether this is another region that is reachable. */
-  isOther(region: string): boolean
+  isRemoteRegion(region: string): boolean
   /** Returns the configured addresses of its servers: `http://host:port` or `https://…`. */
   addressesOf(region: string): readonly string[]
   /**
-   * Sends a request to a region. Throws a Fault if it does not respond: of kind REGION_UNREACHED,
-   * or REGION_IN_DOUBT if the request may have been executed.
+   * Sends a request to a region. Throws a Fault if it does not respond: of kind REGION_UNREACHABLE,
+   * or REGION_OUTCOME_UNKNOWN if the request may have been executed.
    */
-  ask(region: string, call: RegionCall): Promise<RegionResponse>
+  request(region: string, request: RegionRequest): Promise<RegionResponse>
 }
 
 /** Response of a server of another region. */
@@ -35,7 +35,7 @@ export interface RegionResponse {
   readonly errorCode: string
 }
 
-export interface RegionCall {
+export interface RegionRequest {
   readonly method: string
   /** Path and query. */
   readonly url: string
@@ -48,13 +48,13 @@ export interface RegionCall {
    */
   readonly isRead?: boolean
   /** Response timeout of each server. */
-  readonly answerMsMax?: number
+  readonly responseTimeoutMs?: number
 }
 
 /** Kind of the Fault if a region was not reached, and the request was not executed. */
-export const REGION_UNREACHED = 'region-unreached'
+export const REGION_UNREACHABLE = 'region-unreached'
 /** Kind of the Fault if it is unknown whether the request was executed. */
-export const REGION_IN_DOUBT = 'region-in-doubt'
+export const REGION_OUTCOME_UNKNOWN = 'region-in-doubt'
 
 /** The queue of pending evaluations, as registrations use it. */
 export interface EvaluationQueue {
@@ -103,20 +103,20 @@ export interface WorkloadContext {
   readonly ids: IdSource
   readonly random: Random
   /** Monotonic time; that of the process unless a simulation has its own. */
-  readonly elapsedNs?: () => number
+  readonly monotonicNs?: () => number
   readonly sealer: Sealer
   readonly jobFiles: JobFileReader
   /** Limits plans of many instances to one per tenant at a time. */
-  readonly planGate: TenantGate
+  readonly planGate: TenantConcurrencyLimiter
   /** Evaluates policies on job submissions. */
-  readonly guard: PolicyGuard
+  readonly jobPolicies: JobPolicyEvaluator
   /** The policy thread, which governance uses for plans as well. */
-  readonly policyAsker: PolicyAsker
+  readonly policyEngine: PolicyEngine
   readonly region: string
   /** Undefined if no other region is configured. */
-  readonly regions?: OtherRegions
+  readonly regions?: RemoteRegions
   /** Offset of wall clocks from UTC, for periodic jobs. */
-  readonly offsetAt: OffsetAt
+  readonly utcOffsetAt: OffsetAt
   readonly aclEnabled: boolean
   /** Alternative keywords in ACL policies; none unless given. */
   readonly ruleAliases?: RuleAliases

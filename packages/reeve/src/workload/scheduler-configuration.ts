@@ -16,35 +16,35 @@ import {
 } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 
-/** Characters of an unknown algorithm that the refusal repeats. */
-const SHOWN_MAX = 64
+/** Maximum number of characters of an unknown algorithm in an error. */
+const CHARS_SHOWN_MAX = 64
 
-export interface SchedulerConfigurationWritten {
-  /** False when the settings have another index than the caller enforces. */
+export interface SchedulerConfigurationResult {
+  /** False if the index of the settings is not the expected one. */
   readonly updated: boolean
   readonly index: number
 }
 
-/** Replaces the settings as a whole; with `cas` only those of that index. */
+/** Replaces all settings; with `cas` only if they have that index. */
 export async function writeSchedulerConfiguration(
   { store }: WorkloadContext,
   { by }: Author,
   request: SchedulerConfigurationRequest,
   cas: number | undefined,
-): Promise<Result<SchedulerConfigurationWritten, Refusal>> {
+): Promise<Result<SchedulerConfigurationResult, Refusal>> {
   const next = canonicalSchedulerConfiguration(request)
   if (!isSchedulerAlgorithm(next.SchedulerAlgorithm))
     return err(
       refusal(
         'invalid-input',
-        `invalid scheduler algorithm: ${next.SchedulerAlgorithm.slice(0, SHOWN_MAX)}`,
+        `invalid scheduler algorithm: ${next.SchedulerAlgorithm.slice(0, CHARS_SHOWN_MAX)}`,
       ),
     )
   const current = findSetting(store.tables, 'scheduler-configuration')?.ModifyIndex ?? 0
   if (cas !== undefined && cas !== current) {
     // Read the index before awaiting; later commits may not be durable yet.
     const { index } = store
-    await store.settled()
+    await store.whenDurable()
     return ok({ updated: false, index })
   }
   const { index, durable } = store.commit({
@@ -61,7 +61,7 @@ const REGISTRATION_DISABLED: Refusal = refusal(
   'Job registration, dispatch, and scale are disabled by the scheduler configuration',
 )
 
-/** Why the caller may not register just now. */
+/** Returns the refusal while job registration is disabled for the caller. */
 export function checkRegistrationEnabled(store: Store, caller: Caller): Refusal | undefined {
   const { RejectJobRegistration } = schedulerConfiguration(store.tables)
   return RejectJobRegistration && !caller.grants.isManagement ? REGISTRATION_DISABLED : undefined

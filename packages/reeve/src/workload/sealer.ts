@@ -1,16 +1,16 @@
 /**
- * Keeps secrets out of storage. A token's secret must be found (by hash) and shown again to who may
- * read it, so it is stored hashed and sealed with a key that lives beside the data, not in it.
+ * Protects secrets in storage. Token secrets must be found by hash and shown again to permitted
+ * callers, so they are stored hashed and sealed with a key that is stored separately from the data.
  */
 export interface Sealer {
-  /** One-way, the same for the same text: for finding. */
+  /** Deterministic one-way hash for lookups. */
   hash(secret: string): string
-  /** Only `open` with the same key gives the text back. */
+  /** Encrypts a secret; only `open` with the same key decrypts it. */
   seal(secret: string): string
-  /** Throws a Fault when the key is another one. */
+  /** Throws a Fault if it was sealed with another key. */
   open(sealed: string): string
-  /** The same for bytes, which become a few more and no text. */
+  /** Encrypts bytes. */
   sealBytes(bytes: Uint8Array): Uint8Array
-  /** Throws a Fault when the key is another one. */
+  /** Throws a Fault if it was sealed with another key. */
   openBytes(sealed: Uint8Array): Uint8Array
 }

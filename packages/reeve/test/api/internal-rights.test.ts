@@ -10,7 +10,7 @@ import {
   type NodeRegistration,
 } from '@reeve/contract'
 import { WebSocket, type ClientOptions } from 'ws'
-import { portSecurity } from '../../src/main/port-security.ts'
+import { httpTlsOptions } from '../../src/main/port-security.ts'
 import { put } from '../../src/state/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { aTls, certificate, type Holder } from '../build/certificates.ts'
@@ -173,7 +173,7 @@ const certificates: readonly {
 for (const { who, status, problem } of certificates)
   for (const path of [NODE_CHANNEL_PATH, `${NODE_STREAM_PATH}/x`])
     test(`internal: with certificates, ${who ?? 'nobody'} at ${path} gets ${status}`, async (t) => {
-      const security = portSecurity(await aTls('server'))
+      const security = httpTlsOptions(await aTls('server'))
       const server = await createTestServer({ aclEnabled: false, security })
       atEnd(t, () => server.close())
       const { ca, ...own } = certificate(who ?? 'user')

@@ -1,33 +1,33 @@
-import type { CalledAnswer, CalledRoute } from '../called-routes.ts'
-import type { Answered, Call, Connection } from './connection.ts'
-import { exchange } from './exchange.ts'
-import { unreadableError } from './failures.ts'
+import type { ResponseInfo, RouteInfo } from '../called-routes.ts'
+import type { FetchResponse, Call, Connection } from './connection.ts'
+import { send } from './exchange.ts'
+import { invalidResponseError } from './failures.ts'
 import type { Reply } from '../route-types.ts'
 
-/** The answer with its body read, as the route declares it. */
+/** Calls a route and reads the body as the route declares it. */
 export function callRoute(connection: Connection, call: Call): Promise<Reply<unknown>> {
-  return exchange(connection, call, (response) => dataOf(connection, call.route, response))
+  return send(connection, call, (response) => readData(connection, call.route, response))
 }
 
-/** The answer with its body still to be read. */
+/** Calls a route and returns the body as a stream. */
 export function openRoute(
   connection: Connection,
   call: Call,
 ): Promise<Reply<ReadableStream<Uint8Array>>> {
-  return exchange(connection, call, async ({ body }) => body ?? emptyStream())
+  return send(connection, call, async ({ body }) => body ?? emptyStream())
 }
 
 function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() })
 }
 
-async function dataOf(
+async function readData(
   connection: Connection,
-  route: CalledRoute,
-  response: Answered,
+  route: RouteInfo,
+  response: FetchResponse,
 ): Promise<unknown> {
-  const { schema, contentType = JSON_TYPE } = answerOf(route, response.status)
-  // The body is read to its end all the same: only then is the connection free for the next call.
+  const { schema, contentType = JSON_TYPE } = declaredResponse(route, response.status)
+  // The body is always read completely, so that the connection can be reused.
   const bytes = new Uint8Array(await response.arrayBuffer())
   if (schema === undefined) return undefined
   if (contentType !== JSON_TYPE && !contentType.startsWith('text/')) return bytes
@@ -38,14 +38,14 @@ async function dataOf(
     return JSON.parse(text)
   } catch (error) {
     const type = response.headers.get('content-type') ?? 'of no type'
-    throw unreadableError(connection, `an answer that is not JSON (${type})`, error)
+    throw invalidResponseError(connection, `an answer that is not JSON (${type})`, error)
   }
 }
 
 const JSON_TYPE = 'application/json'
 
-/** A success that the route does not declare is read like the one it does. */
-function answerOf({ answers }: CalledRoute, status: number): CalledAnswer {
+/** Returns the declared response of a status; undeclared successes use the declared one. */
+function declaredResponse({ answers }: RouteInfo, status: number): ResponseInfo {
   const declared = Object.entries(answers).find(([each]) => each.startsWith('2'))
   return answers[status] ?? declared?.[1] ?? {}
 }

@@ -163,7 +163,7 @@ test('a writer waits while the network has not taken what was written', async (t
     Object.defineProperty(socket, 'bufferedAmount', { get: () => (pending -= 1_000_000) })
     return socket
   }
-  const peer = await aPeer(t, () => undefined, { timing, openSocket })
+  const peer = await aPeer(t, () => undefined, { timing, openWebSocket: openSocket })
   const session = await peer.client.exec(ls)
   await session.stdin.write('x')
   assert.equal(timing.delays.filter((ms) => ms === 10).length, 3)

@@ -5,20 +5,20 @@ import { openSession } from './session.ts'
 import type { ExecSession } from './types.ts'
 
 export interface ExecRequest {
-  /** The whole id of the allocation. */
+  /** Full ID of the allocation. */
   readonly allocId: string
   readonly task: string
-  /** The command and its arguments; no shell reads it. */
+  /** The command and its arguments; it runs without a shell. */
   readonly command: readonly string[]
-  /** Gives the command a terminal; its errors then come with its output. */
+  /** Allocates a terminal; stderr is merged into stdout then. */
   readonly tty?: boolean | undefined
-  /** The size of that terminal. */
+  /** Size of the terminal. */
   readonly size?: TtySize | undefined
   readonly namespace?: string | undefined
   readonly region?: string | undefined
   /** Ends the session and the command. */
   readonly signal?: AbortSignal | undefined
-  /** Of the opening only. */
+  /** Timeout for opening the session. */
   readonly timeoutMs?: number | undefined
 }
 

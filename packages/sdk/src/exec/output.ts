@@ -1,13 +1,13 @@
 /**
- * One output of a command as an async iterable. It holds what has not been read; leaving the loop
- * drops the rest. There is one reader: a second loop goes on where the first one stands.
+ * An output stream of a command as an async iterable. It buffers unread bytes; leaving the loop drops
+ * them. It supports one reader: a second loop continues where the first one stopped.
  */
 export class ExecOutput implements AsyncIterable<Uint8Array> {
   #unread: Uint8Array[] = []
   #unreadBytes = 0
   #isOver = false
   #failure: Error | undefined
-  #wake: (() => void) | undefined
+  #notifyReader: (() => void) | undefined
 
   get unreadBytes(): number {
     return this.#unreadBytes
@@ -17,15 +17,15 @@ export class ExecOutput implements AsyncIterable<Uint8Array> {
     if (this.#isOver || bytes.length === 0) return
     this.#unread.push(bytes)
     this.#unreadBytes += bytes.length
-    this.#wake?.()
+    this.#notifyReader?.()
   }
 
-  /** No more will come. The failure, if any, is thrown after what is unread. */
+  /** Ends the output. An error is thrown after the unread bytes. */
   end(failure?: Error): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#failure = failure
-    this.#wake?.()
+    this.#notifyReader?.()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
@@ -39,7 +39,7 @@ export class ExecOutput implements AsyncIterable<Uint8Array> {
         }
         if (this.#unread.length > 0) continue
         if (this.#isOver) break
-        await new Promise<void>((resolve) => (this.#wake = resolve))
+        await new Promise<void>((resolve) => (this.#notifyReader = resolve))
       }
     } finally {
       this.#isOver = true

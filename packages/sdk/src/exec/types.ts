@@ -3,20 +3,20 @@ import type { TtySize } from '@reeve/contract'
 /** A command that runs inside an allocation. */
 export interface ExecSession {
   readonly stdout: AsyncIterable<Uint8Array>
-  /** Empty with a terminal: everything comes on `stdout` then. */
+  /** Empty with a terminal, which merges it into `stdout`. */
   readonly stderr: AsyncIterable<Uint8Array>
   readonly stdin: ExecInput
-  /** The exit code. Rejects when the session ends before the command; so do both outputs. */
+  /** Exit code. Rejects if the session ends before the command; both outputs throw then. */
   readonly exit: Promise<number>
-  /** Tells the command that its terminal has another size. */
+  /** Resizes the terminal. */
   resize(size: TtySize): void
-  /** Leaves; the server then kills the command. */
+  /** Closes the session; the server kills the command. */
   close(): void
 }
 
 export interface ExecInput {
-  /** Resolves when the network has taken it, so that a fast writer waits for a slow command. */
+  /** Resolves once the data is sent: back-pressure for fast writers. */
   write(data: string | Uint8Array): Promise<void>
-  /** The command reads the end of its input. */
+  /** Closes the input of the command. */
   close(): Promise<void>
 }

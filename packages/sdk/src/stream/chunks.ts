@@ -1,8 +1,8 @@
 /**
- * The chunks of a stream. Leaving the loop cancels the stream, which closes the connection. Not
- * every browser can iterate a stream by itself.
+ * Yields the chunks of a stream. Leaving the loop cancels the stream and closes the connection. Not
+ * all browsers support iterating a stream.
  */
-export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* readChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   let isOver = false
   try {
@@ -15,7 +15,7 @@ export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenera
       yield value
     }
   } finally {
-    // A stream that failed rejects its cancellation too; the loop has thrown that error already.
+    // Cancelling a failed stream rejects too; the loop has already thrown that error.
     if (!isOver) await reader.cancel().catch(() => undefined)
   }
 }

@@ -1,37 +1,38 @@
 import type { Call, Connection } from '../call/connection.ts'
-import { cutError, silentError, unreadableError } from '../call/failures.ts'
+import { disconnectedError, silenceError, invalidResponseError } from '../call/failures.ts'
 import { LIMITS } from '../limits.ts'
 import { openRoute } from '../call/read-answer.ts'
 import { SplitError, type Splitter } from './splitters.ts'
-import { chunksOf } from './chunks.ts'
+import { readChunks } from './chunks.ts'
 import type { Timing } from '../timing.ts'
 
 /**
- * The JSON objects of an endless body. It is taken for lost when even heartbeats stay away; while
- * the consumer is busy nothing is expected, so only the time of waiting counts.
+ * Yields the JSON objects of an endless body. The connection counts as lost without heartbeats. Only
+ * time spent waiting counts, because nothing is read while the consumer is busy.
  */
 export async function* jsonObjects(
   connection: Connection,
   { route, request }: Call,
   splitter: Splitter,
 ): AsyncGenerator<object> {
-  const lost = new AbortController()
+  const silence = new AbortController()
   const signals = request.signal === undefined ? [] : [request.signal]
-  const signal = AbortSignal.any([lost.signal, ...signals])
+  const signal = AbortSignal.any([silence.signal, ...signals])
   const { data } = await openRoute(connection, { route, request: { ...request, signal } })
-  const isSilent = () => lost.abort(silentError(connection, LIMITS.streamSilenceMsMax))
-  const chunks = impatient(chunksOf(data), connection.timing, isSilent)
+  const onSilence = () => silence.abort(silenceError(connection, LIMITS.streamSilenceMsMax))
+  const chunks = withSilenceTimeout(readChunks(data), connection.timing, onSilence)
   try {
-    for await (const chunk of chunks) for (const text of splitter.push(chunk)) yield parse(text)
+    for await (const chunk of chunks)
+      for (const text of splitter.push(chunk)) yield parseObject(text)
   } catch (error) {
     signal.throwIfAborted()
-    if (error instanceof SplitError) throw unreadableError(connection, error.message, error)
-    throw cutError(connection, error)
+    if (error instanceof SplitError) throw invalidResponseError(connection, error.message, error)
+    throw disconnectedError(connection, error)
   }
-  if (!splitter.isBetween) throw cutError(connection)
+  if (!splitter.isComplete) throw disconnectedError(connection)
 }
 
-function parse(text: string): object {
+function parseObject(text: string): object {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
@@ -41,15 +42,15 @@ function parse(text: string): object {
   throw new SplitError('a line that is not a JSON object')
 }
 
-/** The same chunks; calls `isSilent` when one is awaited for too long. */
-async function* impatient(
+/** Passes chunks through; calls `onSilence` if one takes too long. */
+async function* withSilenceTimeout(
   chunks: AsyncGenerator<Uint8Array>,
   timing: Timing,
-  isSilent: () => void,
+  onSilence: () => void,
 ): AsyncGenerator<Uint8Array> {
   try {
     for (;;) {
-      const cancel = timing.after(LIMITS.streamSilenceMsMax, isSilent)
+      const cancel = timing.after(LIMITS.streamSilenceMsMax, onSilence)
       const { value, done } = await chunks.next().finally(cancel)
       if (done === true) return
       yield value

@@ -37,7 +37,7 @@ for (const [name, make, separator] of forms) {
           texts.map((text): unknown => JSON.parse(text)),
           objects.map((one): unknown => JSON.parse(JSON.stringify(one))),
         )
-        assert.ok(splitter.isBetween)
+        assert.ok(splitter.isComplete)
       }),
     )
   })
@@ -74,7 +74,7 @@ test('a body that ends inside a text is known to be cut', () => {
     for (let end = 0; end <= whole.length; end++) {
       const splitter = make(100)
       push(splitter, bytesOf(whole.slice(0, end)))
-      assert.equal(splitter.isBetween, end === 0 || end === whole.length, whole.slice(0, end))
+      assert.equal(splitter.isComplete, end === 0 || end === whole.length, whole.slice(0, end))
     }
   }
 })

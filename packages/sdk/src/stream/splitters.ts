@@ -1,74 +1,74 @@
 /**
- * Cuts a body that arrives in chunks into the texts it is made of. Chunks end anywhere, also
- * inside a character. There is a limit, because a text that never ends would fill the memory.
+ * Splits a body into texts. Chunks may end anywhere, even inside a character. The length of a text
+ * is limited, because an endless one would exhaust memory.
  */
 export interface Splitter {
-  /** The texts that this chunk completes. */
+  /** Returns the texts that this chunk completes. */
   push(chunk: Uint8Array): readonly string[]
-  /** Whether the body may end here; otherwise it was cut. */
-  readonly isBetween: boolean
+  /** False if the body was cut inside a text. */
+  readonly isComplete: boolean
 }
 
-/** A body that is not what it should be: not UTF-8, too long, or not JSON where JSON must begin. */
+/** The body is invalid: not UTF-8, too long, or not JSON. */
 export class SplitError extends Error {
   override readonly name = 'SplitError'
 }
 
-/** Splitting at each newline gives one JSON object per line. */
+/** Splits a body of one JSON object per line. */
 export function splitLines(charsMax: number): Splitter {
   const decode = utf8Decoder()
-  let rest = ''
+  let incomplete = ''
   return {
     push(chunk) {
       const [first = '', ...others] = decode(chunk).split('\n')
-      const lines = [rest + first, ...others]
-      rest = lines.pop() ?? ''
-      if (rest.length > charsMax) throw new SplitError('a line that does not end')
+      const lines = [incomplete + first, ...others]
+      incomplete = lines.pop() ?? ''
+      if (incomplete.length > charsMax) throw new SplitError('a line that does not end')
       return lines.filter((line) => line.trim() !== '')
     },
-    get isBetween() {
-      return rest.trim() === ''
+    get isComplete() {
+      return incomplete.trim() === ''
     },
   }
 }
 
-/** Objects follow each other without a separator. */
+/** Splits a body of JSON objects without separators. */
 export function splitObjects(charsMax: number): Splitter {
   const decode = utf8Decoder()
   const scan = objectScanner()
-  let rest = ''
+  let incomplete = ''
   return {
     push(chunk) {
       const text = decode(chunk)
       const objects: string[] = []
       let start = 0
-      for (let at = 0; at < text.length; at++) {
-        if (!scan.ends(text.charCodeAt(at))) continue
-        objects.push(rest + text.slice(start, at + 1))
-        rest = ''
-        start = at + 1
+      for (let index = 0; index < text.length; index++) {
+        if (!scan.ends(text.charCodeAt(index))) continue
+        objects.push(incomplete + text.slice(start, index + 1))
+        incomplete = ''
+        start = index + 1
       }
-      rest += text.slice(start)
-      if (rest.length > charsMax) throw new SplitError('a frame that does not end')
+      incomplete += text.slice(start)
+      if (incomplete.length > charsMax) throw new SplitError('a frame that does not end')
       return objects
     },
-    get isBetween() {
-      return rest.trim() === ''
+    get isComplete() {
+      return incomplete.trim() === ''
     },
   }
 }
 
-const code = { quote: 0x22, backslash: 0x5c, open: 0x7b, close: 0x7d, space: 0x20 }
+const CHAR_CODES = { quote: 0x22, backslash: 0x5c, open: 0x7b, close: 0x7d, space: 0x20 }
 
-/** Follows braces and strings; what stands between them is the parser's to check. */
+/** Tracks braces and strings; the JSON parser validates the rest. */
 function objectScanner(): { ends(unit: number): boolean } {
   let depth = 0
   let isText = false
   let isEscaped = false
   function endsText(unit: number): boolean {
     if (isEscaped) isEscaped = false
-    else if (unit === code.backslash) isEscaped = true
-    else return unit === code.quote
+    else if (unit === CHAR_CODES.backslash) isEscaped = true
+    else return unit === CHAR_CODES.quote
     return false
   }
   return {
@@ -77,13 +77,13 @@ function objectScanner(): { ends(unit: number): boolean } {
         isText = !endsText(unit)
         return false
       }
-      if (depth === 0 && unit > code.space && unit !== code.open) {
+      if (depth === 0 && unit > CHAR_CODES.space && unit !== CHAR_CODES.open) {
         throw new SplitError('something between the frames')
       }
-      isText = unit === code.quote
-      if (unit === code.open) depth += 1
-      if (unit === code.close) depth -= 1
-      return unit === code.close && depth === 0
+      isText = unit === CHAR_CODES.quote
+      if (unit === CHAR_CODES.open) depth += 1
+      if (unit === CHAR_CODES.close) depth -= 1
+      return unit === CHAR_CODES.close && depth === 0
     },
   }
 }

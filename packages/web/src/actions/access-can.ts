@@ -1,18 +1,24 @@
-import type { Rights } from '../session/rights.ts'
-import { firstReason, needs, needsManagement, type Verdict } from './verdict.ts'
+import type { AclPermissions } from '../session/rights.ts'
+import {
+  firstDisabledReason,
+  requiresCapability,
+  requiresManagementToken,
+  type DisabledReason,
+} from './verdict.ts'
 
-/** What may be done with tokens, policies, roles and namespaces: mostly by management only. */
-export const accessCan = {
-  write: (rights: Rights): Verdict => needsManagement(rights),
+/** Why an action on tokens, ACL policies, roles or namespaces is disabled. */
+export const accessDisabledReason = {
+  write: (permissions: AclPermissions): DisabledReason => requiresManagementToken(permissions),
   /** Create and update. */
-  writeNamespace: (rights: Rights): Verdict => needsManagement(rights),
+  writeNamespace: (permissions: AclPermissions): DisabledReason =>
+    requiresManagementToken(permissions),
   /** Delete. */
-  deleteNamespace: (name: string, rights: Rights): Verdict =>
-    firstReason(
+  deleteNamespace: (name: string, permissions: AclPermissions): DisabledReason =>
+    firstDisabledReason(
       name === 'default' && 'The namespace "default" is always there.',
-      needsManagement(rights),
+      requiresManagementToken(permissions),
     ),
-  /** Removing the registration of an instance that is gone. */
-  deleteRegistration: (namespace: string, rights: Rights): Verdict =>
-    needs(rights, namespace, 'submit-job', 'delete-service-registration'),
+  /** Delete a stale registration of a service. */
+  deleteRegistration: (namespace: string, permissions: AclPermissions): DisabledReason =>
+    requiresCapability(permissions, namespace, 'submit-job', 'delete-service-registration'),
 } as const

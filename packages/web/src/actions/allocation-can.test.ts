@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UNLIMITED, type Rights } from '../session/rights.ts'
-import { allocationCan } from './allocation-can.ts'
+import { ALL_PERMISSIONS, type AclPermissions } from '../session/rights.ts'
+import { allocationDisabledReason } from './allocation-can.ts'
 
-type State = Parameters<typeof allocationCan.stop>[0]
+type State = Parameters<typeof allocationDisabledReason.stop>[0]
 
 const RUNNING: State = {
   Namespace: 'default',
@@ -23,7 +23,7 @@ const RUNNING: State = {
     },
   },
 }
-const READER: Rights = {
+const READER: AclPermissions = {
   isUnlimited: false,
   rules: [
     {
@@ -47,56 +47,56 @@ const READER: Rights = {
 }
 
 const CASES = [
-  { name: 'a running one is stopped', can: allocationCan.stop, of: RUNNING },
-  { name: 'a running one takes a terminal', can: allocationCan.exec, of: RUNNING },
+  { name: 'a running one is stopped', can: allocationDisabledReason.stop, of: RUNNING },
+  { name: 'a running one takes a terminal', can: allocationDisabledReason.exec, of: RUNNING },
   {
     name: 'one that ended is not stopped',
-    can: allocationCan.stop,
+    can: allocationDisabledReason.stop,
     of: { ...RUNNING, ClientStatus: 'failed' as const },
     reason: /has ended: it is failed/,
   },
   {
     name: 'one that is being stopped is not stopped again',
-    can: allocationCan.stop,
+    can: allocationDisabledReason.stop,
     of: { ...RUNNING, DesiredStatus: 'stop' as const },
     reason: /already/,
   },
   {
     name: 'one without a running task takes no signal',
-    can: allocationCan.signal,
+    can: allocationDisabledReason.signal,
     of: { ...RUNNING, TaskStates: null },
     reason: /No task/,
   },
   {
     name: 'who may only read does not restart',
-    can: allocationCan.restart,
+    can: allocationDisabledReason.restart,
     of: RUNNING,
     rights: READER,
     reason: /namespace:alloc-lifecycle/,
   },
   {
     name: 'who may only read has no terminal',
-    can: allocationCan.exec,
+    can: allocationDisabledReason.exec,
     of: RUNNING,
     rights: READER,
     reason: /namespace:alloc-exec/,
   },
   {
     name: 'who may read logs reads them',
-    can: allocationCan.readLogs,
+    can: allocationDisabledReason.readLogs,
     of: RUNNING,
     rights: READER,
   },
   {
     name: 'who may read logs alone does not see files',
-    can: allocationCan.readFiles,
+    can: allocationDisabledReason.readFiles,
     of: RUNNING,
     rights: READER,
     reason: /namespace:read-fs/,
   },
 ]
 
-for (const { name, can, of, rights = UNLIMITED, reason } of CASES)
+for (const { name, can, of, rights = ALL_PERMISSIONS, reason } of CASES)
   test(`allocation: ${name}`, () => {
     const verdict = can(of, rights)
     if (reason === undefined) assert.equal(verdict, undefined)

@@ -1,18 +1,18 @@
 import type { Allocation } from '@reeve/contract'
-import type { Rights } from '../session/rights.ts'
-import { firstReason, needs, type Verdict } from './verdict.ts'
+import type { AclPermissions } from '../session/rights.ts'
+import { firstDisabledReason, requiresCapability, type DisabledReason } from './verdict.ts'
 
 type AllocationState = Pick<
   Allocation,
   'Namespace' | 'ClientStatus' | 'DesiredStatus' | 'TaskStates'
 >
-type AllocationCan = (allocation: AllocationState, rights: Rights) => Verdict
+type AllocationCheck = (allocation: AllocationState, rights: AclPermissions) => DisabledReason
 
-/** The states in which nothing of it runs any more. */
-const ENDED: readonly string[] = ['complete', 'failed', 'lost']
+/** Client statuses of allocations that have ended. */
+const TERMINAL_STATUSES: readonly string[] = ['complete', 'failed', 'lost']
 
-function ended({ ClientStatus }: AllocationState): Verdict {
-  return ENDED.includes(ClientStatus)
+function terminalReason({ ClientStatus }: AllocationState): DisabledReason {
+  return TERMINAL_STATUSES.includes(ClientStatus)
     ? `The allocation has ended: it is ${ClientStatus}.`
     : undefined
 }
@@ -23,40 +23,42 @@ export function runningTasks({ TaskStates }: Pick<Allocation, 'TaskStates'>): re
     .map(([name]) => name)
 }
 
-function idle(allocation: AllocationState): Verdict {
-  return runningTasks(allocation).length === 0 ? 'No task of it runs now.' : undefined
+function idleReason(allocation: AllocationState): DisabledReason {
+  return runningTasks(allocation).length === 0 ? 'No task of the allocation is running.' : undefined
 }
 
-/** What may be done with an allocation in the state it is in, by this token. */
-export const allocationCan = {
-  stop: (allocation, rights) =>
-    firstReason(
-      ended(allocation),
-      allocation.DesiredStatus !== 'run' && 'It is being stopped already.',
-      needs(rights, allocation.Namespace, 'alloc-lifecycle'),
+/** Why an action on the allocation is disabled, by its state or for this token. */
+export const allocationDisabledReason = {
+  stop: (allocation, permissions) =>
+    firstDisabledReason(
+      terminalReason(allocation),
+      allocation.DesiredStatus !== 'run' && 'The allocation is already stopping.',
+      requiresCapability(permissions, allocation.Namespace, 'alloc-lifecycle'),
     ),
-  restart: (allocation, rights) =>
-    firstReason(
-      ended(allocation),
-      idle(allocation),
-      needs(rights, allocation.Namespace, 'alloc-lifecycle'),
+  restart: (allocation, permissions) =>
+    firstDisabledReason(
+      terminalReason(allocation),
+      idleReason(allocation),
+      requiresCapability(permissions, allocation.Namespace, 'alloc-lifecycle'),
     ),
-  signal: (allocation, rights) =>
-    firstReason(
-      ended(allocation),
-      idle(allocation),
-      needs(rights, allocation.Namespace, 'alloc-lifecycle'),
+  signal: (allocation, permissions) =>
+    firstDisabledReason(
+      terminalReason(allocation),
+      idleReason(allocation),
+      requiresCapability(permissions, allocation.Namespace, 'alloc-lifecycle'),
     ),
-  exec: (allocation, rights) =>
-    firstReason(
-      ended(allocation),
-      idle(allocation),
-      needs(rights, allocation.Namespace, 'alloc-exec'),
+  exec: (allocation, permissions) =>
+    firstDisabledReason(
+      terminalReason(allocation),
+      idleReason(allocation),
+      requiresCapability(permissions, allocation.Namespace, 'alloc-exec'),
     ),
   /** Logs. */
-  readLogs: (allocation, rights) => needs(rights, allocation.Namespace, 'read-logs', 'read-fs'),
+  readLogs: (allocation, permissions) =>
+    requiresCapability(permissions, allocation.Namespace, 'read-logs', 'read-fs'),
   /** Files. */
-  readFiles: (allocation, rights) => needs(rights, allocation.Namespace, 'read-fs'),
+  readFiles: (allocation, permissions) =>
+    requiresCapability(permissions, allocation.Namespace, 'read-fs'),
   /** Stats. */
-  readUsage: (allocation) => ended(allocation),
-} as const satisfies Record<string, AllocationCan>
+  readUsage: (allocation) => terminalReason(allocation),
+} as const satisfies Record<string, AllocationCheck>

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  mayGiveNamespaces,
-  organizationCan,
-  overrideCan,
-  projectCan,
-  runCan,
-  workspaceCan,
+  attachNamespaceDisabledReason,
+  organizationDisabledReason,
+  overrideDisabledReason,
+  projectDisabledReason,
+  runDisabledReason,
+  workspaceDisabledReason,
 } from './governance-can.ts'
 
 /** Only what the test is about. */
@@ -18,8 +18,8 @@ function aThing(attributes: object): { readonly attributes: never } {
 test('what the permissions allow is offered, the rest tells what it takes', () => {
   const permissions = { 'can-create-project': true, 'can-update-policies': false }
   const organization = aThing({ permissions })
-  assert.equal(organizationCan.createProject(organization), undefined)
-  assert.match(organizationCan.updatePolicies(organization) ?? '', /Manage policies/)
+  assert.equal(organizationDisabledReason.createProject(organization), undefined)
+  assert.match(organizationDisabledReason.updatePolicies(organization) ?? '', /Manage policies/)
 })
 
 const projects = [
@@ -34,7 +34,7 @@ for (const { name, isDefault, count, reason } of projects)
       'workspace-count': count,
       permissions: { 'can-destroy': true },
     })
-    const verdict = projectCan.destroy(project)
+    const verdict = projectDisabledReason.destroy(project)
     if (reason === undefined) assert.equal(verdict, undefined)
     else assert.match(verdict ?? '', reason)
   })
@@ -43,18 +43,18 @@ test('a lock is put on what is open and taken from what is locked', () => {
   const permissions = { 'can-lock': true, 'can-unlock': true }
   const locked = aThing({ locked: true, permissions })
   const open = aThing({ locked: false, permissions })
-  assert.equal(workspaceCan.lock(open), undefined)
-  assert.match(workspaceCan.lock(locked) ?? '', /locked already/)
-  assert.equal(workspaceCan.unlock(locked), undefined)
-  assert.match(workspaceCan.unlock(open) ?? '', /not locked/)
+  assert.equal(workspaceDisabledReason.lock(open), undefined)
+  assert.match(workspaceDisabledReason.lock(locked) ?? '', /already locked/)
+  assert.equal(workspaceDisabledReason.unlock(locked), undefined)
+  assert.match(workspaceDisabledReason.unlock(open) ?? '', /not locked/)
 })
 
 test('a run is applied only while it waits for that', () => {
   const permissions = { 'can-apply': true }
   const waiting = aThing({ actions: { 'is-confirmable': true }, permissions })
   const done = aThing({ actions: { 'is-confirmable': false }, permissions })
-  assert.equal(runCan.apply(waiting), undefined)
-  assert.match(runCan.apply(done) ?? '', /does not wait/)
+  assert.equal(runDisabledReason.apply(waiting), undefined)
+  assert.match(runDisabledReason.apply(done) ?? '', /not awaiting/)
 })
 
 test('who may not pass over policies is told what it takes', () => {
@@ -62,7 +62,7 @@ test('who may not pass over policies is told what it takes', () => {
     actions: { 'is-overridable': true },
     permissions: { 'can-override': false },
   })
-  assert.match(overrideCan.check(check) ?? '', /Manage policy overrides/)
+  assert.match(overrideDisabledReason.check(check) ?? '', /Manage policy overrides/)
 })
 
 const givers = [
@@ -75,5 +75,5 @@ const givers = [
 ]
 for (const { may, ...giver } of givers)
   test(`namespaces: ${JSON.stringify(giver)}`, () => {
-    assert.equal(mayGiveNamespaces(giver) === undefined, may)
+    assert.equal(attachNamespaceDisabledReason(giver) === undefined, may)
   })

@@ -1,177 +1,214 @@
 import type { v2 } from '@reeve/contract'
-import { firstReason, type Verdict } from './verdict.ts'
+import { firstDisabledReason, type DisabledReason } from './verdict.ts'
 
-/** Of a resource, what its `permissions` say of the caller. The server computed them. */
-interface Judged<Name extends string> {
+/** A resource with the permissions of the caller, as the server computed them. */
+interface WithPermissions<Name extends string> {
   readonly attributes: { readonly permissions: Readonly<Record<Name, boolean>> }
 }
 
-/** Nothing else of a resource says what is allowed. */
-type Attributes<Resource extends { readonly attributes: object }> = Pick<Resource, 'attributes'>
+/** The only part of a resource that these checks read. */
+type AttributesOf<Resource extends { readonly attributes: object }> = Pick<Resource, 'attributes'>
 
-function may<Name extends string>(thing: Judged<Name>, permission: Name, who: string): Verdict {
-  return thing.attributes.permissions[permission] ? undefined : `Your token may not: ${who}.`
+function requiresPermission<Name extends string>(
+  resource: WithPermissions<Name>,
+  permission: Name,
+  requirement: string,
+): DisabledReason {
+  return resource.attributes.permissions[permission]
+    ? undefined
+    : `Permission denied: ${requirement}.`
 }
 
-const OWNERS = 'it takes the owners team or the organization token'
-const POLICY_MANAGERS = 'it takes the owners team or a team with Manage policies'
+const REQUIRES_OWNERS = 'requires the owners team or the organization token'
+const REQUIRES_POLICY_MANAGER = 'requires the owners team or a team with Manage policies'
 
-const POLICY_READERS = 'it takes the owners team, or a team with Manage policies or Read policies'
+const REQUIRES_POLICY_READER =
+  'requires the owners team, or a team with Manage policies or Read policies'
 
-type OrganizationCan = (organization: Attributes<v2.Organization>) => Verdict
+type OrganizationCheck = (organization: AttributesOf<v2.Organization>) => DisabledReason
 
-/** What may be done in an organization. */
-export const organizationCan = {
-  update: (organization) => may(organization, 'can-update', OWNERS),
-  destroy: (organization) => may(organization, 'can-destroy', 'it takes the owners team'),
+/** Why an action in an organization is disabled. */
+export const organizationDisabledReason = {
+  update: (organization) => requiresPermission(organization, 'can-update', REQUIRES_OWNERS),
+  destroy: (organization) =>
+    requiresPermission(organization, 'can-destroy', 'it takes the owners team'),
   createProject: (organization) =>
-    may(organization, 'can-create-project', 'it takes a team with Manage projects'),
+    requiresPermission(organization, 'can-create-project', 'it takes a team with Manage projects'),
   createWorkspace: (organization) =>
-    may(organization, 'can-create-workspace', 'it takes a team with Manage workspaces'),
+    requiresPermission(
+      organization,
+      'can-create-workspace',
+      'requires a team with Manage workspaces',
+    ),
   createTeam: (organization) =>
-    may(organization, 'can-create-team', 'it takes a team with Manage teams'),
+    requiresPermission(organization, 'can-create-team', 'requires a team with Manage teams'),
   manageUsers: (organization) =>
-    may(organization, 'can-manage-users', 'it takes a team with Manage membership'),
-  updatePolicies: (organization) => may(organization, 'can-update-policies', POLICY_MANAGERS),
-  readPolicies: (organization) => may(organization, 'can-read-policies', POLICY_READERS),
-  /** Who may change the organization reads who wrote what. */
-  readAudit: (organization) => may(organization, 'can-update', OWNERS),
-  manageTokens: (organization) => may(organization, 'can-update-api-token', OWNERS),
+    requiresPermission(organization, 'can-manage-users', 'requires a team with Manage membership'),
+  updatePolicies: (organization) =>
+    requiresPermission(organization, 'can-update-policies', REQUIRES_POLICY_MANAGER),
+  readPolicies: (organization) =>
+    requiresPermission(organization, 'can-read-policies', REQUIRES_POLICY_READER),
+  /** The audit trail requires the permission to update the organization. */
+  readAudit: (organization) => requiresPermission(organization, 'can-update', REQUIRES_OWNERS),
+  manageTokens: (organization) =>
+    requiresPermission(organization, 'can-update-api-token', REQUIRES_OWNERS),
   /** Reserved tag keys. */
   manageTagKeys: (organization) =>
-    may(organization, 'can-manage-tags', 'it takes the owners team or a team with Manage projects'),
-} as const satisfies Record<string, OrganizationCan>
-
-type ProjectCan = (project: Attributes<v2.Project>) => Verdict
-const PROJECT_MANAGERS = 'it takes a team with Manage projects, or access to the project'
-
-/** What may be done with a project. */
-export const projectCan = {
-  update: (project) => may(project, 'can-update', PROJECT_MANAGERS),
-  destroy: (project) =>
-    firstReason(
-      project.attributes['is-default'] && 'The default project stays.',
-      project.attributes['workspace-count'] > 0 && 'Move its workspaces to another project first.',
-      may(project, 'can-destroy', PROJECT_MANAGERS),
+    requiresPermission(
+      organization,
+      'can-manage-tags',
+      'requires the owners team or a team with Manage projects',
     ),
-  manageTags: (project) => may(project, 'can-manage-tags', PROJECT_MANAGERS),
-  moveWorkspaces: (project) => may(project, 'can-move-workspace', PROJECT_MANAGERS),
-  createWorkspace: (project) => may(project, 'can-create-workspace', PROJECT_MANAGERS),
-  /** To take a tag away is to change the project. */
-  removeTags: (project) => may(project, 'can-update', `to remove a tag, ${PROJECT_MANAGERS}`),
-  readTeams: (project) => may(project, 'can-read-teams', PROJECT_MANAGERS),
-  manageTeams: (project) => may(project, 'can-manage-teams', PROJECT_MANAGERS),
-} as const satisfies Record<string, ProjectCan>
+} as const satisfies Record<string, OrganizationCheck>
 
-/** Of whom the server is to give a namespace to; undefined of what is not known yet. */
-interface NamespaceGiver {
+type ProjectCheck = (project: AttributesOf<v2.Project>) => DisabledReason
+const REQUIRES_PROJECT_ACCESS = 'requires a team with Manage projects, or access to the project'
+
+/** Why an action on a project is disabled. */
+export const projectDisabledReason = {
+  update: (project) => requiresPermission(project, 'can-update', REQUIRES_PROJECT_ACCESS),
+  destroy: (project) =>
+    firstDisabledReason(
+      project.attributes['is-default'] && 'The default project cannot be deleted.',
+      project.attributes['workspace-count'] > 0 && 'Move its workspaces to another project first.',
+      requiresPermission(project, 'can-destroy', REQUIRES_PROJECT_ACCESS),
+    ),
+  manageTags: (project) => requiresPermission(project, 'can-manage-tags', REQUIRES_PROJECT_ACCESS),
+  moveWorkspaces: (project) =>
+    requiresPermission(project, 'can-move-workspace', REQUIRES_PROJECT_ACCESS),
+  createWorkspace: (project) =>
+    requiresPermission(project, 'can-create-workspace', REQUIRES_PROJECT_ACCESS),
+  /** Removing a tag requires the permission to update the project. */
+  removeTags: (project) =>
+    requiresPermission(project, 'can-update', `to remove a tag, ${REQUIRES_PROJECT_ACCESS}`),
+  readTeams: (project) => requiresPermission(project, 'can-read-teams', REQUIRES_PROJECT_ACCESS),
+  manageTeams: (project) =>
+    requiresPermission(project, 'can-manage-teams', REQUIRES_PROJECT_ACCESS),
+} as const satisfies Record<string, ProjectCheck>
+
+/** The caller who attaches a namespace; undefined members are not known yet. */
+interface NamespaceAttacher {
   readonly isAclEnabled: boolean | undefined
   readonly isSiteAdministrator: boolean | undefined
 }
 
-/** Where there is access control, policies see jobs only where the administrator lets them. */
-export function mayGiveNamespaces(giver: NamespaceGiver): Verdict {
-  return giver.isAclEnabled === true && giver.isSiteAdministrator === false
-    ? 'Your token may not: it takes the site administrator.'
+/** With ACLs enabled, only the site administrator attaches namespaces to policy sets. */
+export function attachNamespaceDisabledReason(attacher: NamespaceAttacher): DisabledReason {
+  return attacher.isAclEnabled === true && attacher.isSiteAdministrator === false
+    ? 'Permission denied: requires the site administrator.'
     : undefined
 }
 
-type WorkspaceCan = (workspace: Attributes<v2.Workspace>) => Verdict
-const WORKSPACE_MANAGERS = 'it takes access to the workspace or its project'
-const WORKSPACE_ADMINS = 'it takes Admin access to the workspace'
+type WorkspaceCheck = (workspace: AttributesOf<v2.Workspace>) => DisabledReason
+const REQUIRES_WORKSPACE_ACCESS = 'requires access to the workspace or its project'
+const REQUIRES_WORKSPACE_ADMIN = 'requires Admin access to the workspace'
 
-/** What may be done with a workspace. */
-export const workspaceCan = {
-  update: (workspace) => may(workspace, 'can-update', WORKSPACE_MANAGERS),
-  destroy: (workspace) => may(workspace, 'can-destroy', WORKSPACE_MANAGERS),
+/** Why an action on a workspace is disabled. */
+export const workspaceDisabledReason = {
+  update: (workspace) => requiresPermission(workspace, 'can-update', REQUIRES_WORKSPACE_ACCESS),
+  destroy: (workspace) => requiresPermission(workspace, 'can-destroy', REQUIRES_WORKSPACE_ACCESS),
   lock: (workspace) =>
-    firstReason(
+    firstDisabledReason(
       workspace.attributes.locked && 'The workspace is locked already.',
-      may(workspace, 'can-lock', WORKSPACE_MANAGERS),
+      requiresPermission(workspace, 'can-lock', REQUIRES_WORKSPACE_ACCESS),
     ),
   unlock: (workspace) =>
-    firstReason(
+    firstDisabledReason(
       !workspace.attributes.locked && 'The workspace is not locked.',
-      may(workspace, 'can-unlock', WORKSPACE_MANAGERS),
+      requiresPermission(workspace, 'can-unlock', REQUIRES_WORKSPACE_ACCESS),
     ),
   forceUnlock: (workspace) =>
-    firstReason(
+    firstDisabledReason(
       !workspace.attributes.locked && 'The workspace is not locked.',
-      may(workspace, 'can-force-unlock', WORKSPACE_ADMINS),
+      requiresPermission(workspace, 'can-force-unlock', REQUIRES_WORKSPACE_ADMIN),
     ),
-  /** It takes the lock meanwhile. */
+  /** A rollback holds the lock of the workspace. */
   rollBack: (workspace) =>
-    firstReason(
+    firstDisabledReason(
       workspace.attributes.locked && 'The workspace is locked.',
-      may(workspace, 'can-lock', WORKSPACE_MANAGERS),
-      may(workspace, 'can-create-state-versions', 'it takes a team that may write states'),
+      requiresPermission(workspace, 'can-lock', REQUIRES_WORKSPACE_ACCESS),
+      requiresPermission(
+        workspace,
+        'can-create-state-versions',
+        'requires a team that can write states',
+      ),
     ),
-  manageTags: (workspace) => may(workspace, 'can-manage-tags', WORKSPACE_MANAGERS),
-  /** Taking a tag away takes Admin access, which `can-force-unlock` alone tells. */
+  manageTags: (workspace) =>
+    requiresPermission(workspace, 'can-manage-tags', REQUIRES_WORKSPACE_ACCESS),
+  /** Removing a tag requires Admin access, which only `can-force-unlock` reports. */
   removeTags: (workspace) =>
-    may(workspace, 'can-force-unlock', `to remove a tag, ${WORKSPACE_ADMINS}`),
-  /** The same holds for the access of teams. */
-  manageTeams: (workspace) => may(workspace, 'can-force-unlock', WORKSPACE_ADMINS),
-} as const satisfies Record<string, WorkspaceCan>
+    requiresPermission(
+      workspace,
+      'can-force-unlock',
+      `to remove a tag, ${REQUIRES_WORKSPACE_ADMIN}`,
+    ),
+  /** Managing the access of teams requires Admin access too. */
+  manageTeams: (workspace) =>
+    requiresPermission(workspace, 'can-force-unlock', REQUIRES_WORKSPACE_ADMIN),
+} as const satisfies Record<string, WorkspaceCheck>
 
-type TeamCan = (team: Attributes<v2.Team>) => Verdict
+type TeamCheck = (team: AttributesOf<v2.Team>) => DisabledReason
 
-/** What may be done with a team. */
-export const teamCan = {
+/** Why an action on a team is disabled. */
+export const teamDisabledReason = {
   updateAccess: (team) =>
-    firstReason(
+    firstDisabledReason(
       team.attributes.name === 'owners' && 'Owners have all permissions.',
-      may(team, 'can-update-organization-access', OWNERS),
+      requiresPermission(team, 'can-update-organization-access', REQUIRES_OWNERS),
     ),
   updateMembers: (team) =>
-    may(team, 'can-update-membership', 'it takes a team with Manage membership'),
+    requiresPermission(team, 'can-update-membership', 'requires a team with Manage membership'),
   destroy: (team) =>
-    firstReason(
-      team.attributes.name === 'owners' && 'An organization always has owners.',
-      may(team, 'can-destroy', 'it takes a team with Manage teams'),
+    firstDisabledReason(
+      team.attributes.name === 'owners' && 'The owners team cannot be deleted.',
+      requiresPermission(team, 'can-destroy', 'requires a team with Manage teams'),
     ),
   update: (team) =>
-    firstReason(
-      team.attributes.name === 'owners' && 'The owners stay as they are.',
-      may(team, 'can-update-visibility', 'it takes a team with Manage teams'),
+    firstDisabledReason(
+      team.attributes.name === 'owners' && 'The owners team cannot be changed.',
+      requiresPermission(team, 'can-update-visibility', 'requires a team with Manage teams'),
     ),
   manageTokens: (team) =>
-    may(team, 'can-update-api-token', 'it takes a team with Manage teams, or a member’s right'),
-} as const satisfies Record<string, TeamCan>
+    requiresPermission(
+      team,
+      'can-update-api-token',
+      'requires Manage teams, or membership with token management',
+    ),
+} as const satisfies Record<string, TeamCheck>
 
-type RunCan = (run: Attributes<v2.Run>) => Verdict
+type RunCheck = (run: AttributesOf<v2.Run>) => DisabledReason
 
-/** What may be done with a run. `actions` tell what its state allows. */
-export const runCan = {
+/** Why an action on a run is disabled; `actions` reports what its state allows. */
+export const runDisabledReason = {
   apply: (run) =>
-    firstReason(
-      !run.attributes.actions['is-confirmable'] && 'The run does not wait to be confirmed.',
-      may(run, 'can-apply', 'it takes permission to apply runs'),
+    firstDisabledReason(
+      !run.attributes.actions['is-confirmable'] && 'The run is not awaiting confirmation.',
+      requiresPermission(run, 'can-apply', 'requires permission to apply runs'),
     ),
   discard: (run) =>
-    firstReason(
-      !run.attributes.actions['is-discardable'] && 'The run does not wait for a decision.',
-      may(run, 'can-discard', 'it takes permission to apply runs'),
+    firstDisabledReason(
+      !run.attributes.actions['is-discardable'] && 'The run is not awaiting a decision.',
+      requiresPermission(run, 'can-discard', 'requires permission to apply runs'),
     ),
   cancel: (run) =>
-    firstReason(
-      !run.attributes.actions['is-cancelable'] && 'The run is not under way.',
-      may(run, 'can-cancel', 'it takes permission to plan runs'),
+    firstDisabledReason(
+      !run.attributes.actions['is-cancelable'] && 'The run is not in progress.',
+      requiresPermission(run, 'can-cancel', 'requires permission to plan runs'),
     ),
-} as const satisfies Record<string, RunCan>
+} as const satisfies Record<string, RunCheck>
 
-const OVERRIDERS = 'it takes Manage policy overrides'
+const REQUIRES_POLICY_OVERRIDE = 'requires Manage policy overrides'
 
-/** Who may pass over policies. */
-export const overrideCan = {
-  check: (check: Attributes<v2.PolicyCheck>): Verdict =>
-    firstReason(
+/** Why an override of policies is disabled. */
+export const overrideDisabledReason = {
+  check: (check: AttributesOf<v2.PolicyCheck>): DisabledReason =>
+    firstDisabledReason(
       !check.attributes.actions['is-overridable'] && 'There is nothing to override.',
-      may(check, 'can-override', OVERRIDERS),
+      requiresPermission(check, 'can-override', REQUIRES_POLICY_OVERRIDE),
     ),
-  stage: (stage: Attributes<v2.TaskStage>): Verdict =>
-    firstReason(
+  stage: (stage: AttributesOf<v2.TaskStage>): DisabledReason =>
+    firstDisabledReason(
       !stage.attributes.actions['is-overridable'] && 'There is nothing to override.',
-      may(stage, 'can-override-policy', OVERRIDERS),
+      requiresPermission(stage, 'can-override-policy', REQUIRES_POLICY_OVERRIDE),
     ),
 } as const

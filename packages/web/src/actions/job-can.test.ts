@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NO_RIGHTS, UNLIMITED } from '../session/rights.ts'
-import { deploymentCan, jobCan } from './job-can.ts'
+import { NO_PERMISSIONS, ALL_PERMISSIONS } from '../session/rights.ts'
+import { deploymentDisabledReason, jobDisabledReason } from './job-can.ts'
 
 const JOB = {
   Namespace: 'default',
@@ -26,7 +26,7 @@ const QUARANTINE = { Reason: '', NodeIDs: [], Time: 0, Version: 0, CreateIndex: 
 
 const CASES = [
   { action: 'stop', job: JOB, reason: undefined },
-  { action: 'stop', job: { ...JOB, Stop: true }, reason: 'The job is stopped already.' },
+  { action: 'stop', job: { ...JOB, Stop: true }, reason: 'The job is already stopped.' },
   { action: 'start', job: JOB, reason: 'The job is not stopped.' },
   { action: 'start', job: { ...JOB, Stop: true }, reason: undefined },
   { action: 'scale', job: JOB, reason: undefined },
@@ -45,7 +45,7 @@ const CASES = [
   {
     action: 'evaluate',
     job: { ...JOB, ParameterizedJob: PARAMETERS },
-    reason: 'A parameterized job itself does not run.',
+    reason: 'Only child jobs of a parameterized job run.',
   },
   {
     action: 'evaluate',
@@ -65,11 +65,11 @@ const CASES = [
 
 for (const { action, job, reason } of CASES)
   test(`${action} is ${reason ?? 'offered'}`, () =>
-    assert.equal(jobCan[action](job, UNLIMITED), reason))
+    assert.equal(jobDisabledReason[action](job, ALL_PERMISSIONS), reason))
 
 test('a token without the capability is told which one it lacks', () =>
   assert.equal(
-    jobCan.stop(JOB, NO_RIGHTS),
+    jobDisabledReason.stop(JOB, NO_PERMISSIONS),
     'Your token lacks namespace:submit-job or namespace:deregister-job in the namespace "default".',
   ))
 
@@ -126,4 +126,4 @@ const DEPLOYMENTS = [
 
 for (const { name, deployment, reason } of DEPLOYMENTS)
   test(`a deployment with ${name}: promote is ${reason ?? 'offered'}`, () =>
-    assert.equal(deploymentCan.promote(deployment, UNLIMITED), reason))
+    assert.equal(deploymentDisabledReason.promote(deployment, ALL_PERMISSIONS), reason))

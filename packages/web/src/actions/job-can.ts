@@ -1,6 +1,6 @@
 import type { Deployment, Job } from '@reeve/contract'
-import type { Rights } from '../session/rights.ts'
-import { firstReason, needs, type Verdict } from './verdict.ts'
+import type { AclPermissions } from '../session/rights.ts'
+import { firstDisabledReason, requiresCapability, type DisabledReason } from './verdict.ts'
 
 type JobState = Pick<
   Job,
@@ -13,81 +13,92 @@ type JobState = Pick<
   | 'ParentID'
   | 'Quarantine'
 >
-type JobCan = (job: JobState, rights: Rights) => Verdict
+type JobCheck = (job: JobState, rights: AclPermissions) => DisabledReason
 
-/** A job of which children are dispatched; such a child carries the block but is none itself. */
+/** Reports whether child jobs are dispatched from the job; a child itself is not parameterized. */
 export function isParameterized(job: Pick<Job, 'ParameterizedJob' | 'Dispatched'>): boolean {
   return job.ParameterizedJob !== null && !job.Dispatched
 }
 
-/** A job that never runs itself, only its children do. */
+/** Reports whether only child jobs run, and never the job itself. */
 export function isParent(job: Pick<Job, 'Periodic' | 'ParameterizedJob' | 'Dispatched'>): boolean {
   return job.Periodic !== null || isParameterized(job)
 }
 
-const STOPPED = 'The job is stopped. Start it first.'
+const STOPPED_REASON = 'The job is stopped. Start it first.'
 
-/** What may be done with a job in the state it is in, by this token. */
-export const jobCan = {
-  stop: (job, rights) =>
-    firstReason(
-      needs(rights, job.Namespace, 'submit-job', 'deregister-job'),
+/** Why an action on the job is disabled, by its state or for this token. */
+export const jobDisabledReason = {
+  stop: (job, permissions) =>
+    firstDisabledReason(
+      requiresCapability(permissions, job.Namespace, 'submit-job', 'deregister-job'),
       job.Stop && 'The job is stopped already.',
     ),
-  purge: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'purge-job'),
+  purge: (job, permissions) =>
+    requiresCapability(permissions, job.Namespace, 'submit-job', 'purge-job'),
   /** Registering the same definition again starts it. */
-  start: (job, rights) =>
-    firstReason(
-      needs(rights, job.Namespace, 'submit-job', 'register-job'),
+  start: (job, permissions) =>
+    firstDisabledReason(
+      requiresCapability(permissions, job.Namespace, 'submit-job', 'register-job'),
       !job.Stop && 'The job is not stopped.',
     ),
-  edit: (job, rights) =>
-    firstReason(
-      needs(rights, job.Namespace, 'submit-job', 'register-job'),
+  edit: (job, permissions) =>
+    firstDisabledReason(
+      requiresCapability(permissions, job.Namespace, 'submit-job', 'register-job'),
       job.ParentID !== '' && 'This is a child job: edit its parent.',
     ),
   /** System jobs run once on each node and have no count to change. */
-  scale: (job, rights) =>
-    firstReason(
-      needs(rights, job.Namespace, 'scale-job', 'submit-job'),
-      job.Stop && STOPPED,
+  scale: (job, permissions) =>
+    firstDisabledReason(
+      requiresCapability(permissions, job.Namespace, 'scale-job', 'submit-job'),
+      job.Stop && STOPPED_REASON,
       job.Type.startsWith('sys') && 'A system job runs on every node: it has no count.',
     ),
-  dispatch: (job, rights) =>
-    firstReason(
+  dispatch: (job, permissions) =>
+    firstDisabledReason(
       !isParameterized(job) && 'Only parameterized jobs can be dispatched.',
-      needs(rights, job.Namespace, 'dispatch-job'),
-      job.Stop && STOPPED,
+      requiresCapability(permissions, job.Namespace, 'dispatch-job'),
+      job.Stop && STOPPED_REASON,
     ),
-  forcePeriodic: (job, rights) =>
-    firstReason(
+  forcePeriodic: (job, permissions) =>
+    firstDisabledReason(
       job.Periodic === null && 'Only periodic jobs can be forced.',
-      needs(rights, job.Namespace, 'dispatch-job', 'submit-job', 'force-periodic-job'),
-      job.Stop && STOPPED,
+      requiresCapability(
+        permissions,
+        job.Namespace,
+        'dispatch-job',
+        'submit-job',
+        'force-periodic-job',
+      ),
+      job.Stop && STOPPED_REASON,
     ),
-  evaluate: (job, rights) =>
-    firstReason(
-      needs(rights, job.Namespace, 'submit-job', 'evaluate-job'),
+  evaluate: (job, permissions) =>
+    firstDisabledReason(
+      requiresCapability(permissions, job.Namespace, 'submit-job', 'evaluate-job'),
       isParameterized(job) && 'A parameterized job itself does not run.',
-      job.Periodic !== null && 'A periodic job itself does not run.',
+      job.Periodic !== null && 'Only child jobs of a periodic job run.',
     ),
   /** Contract: release job. */
-  release: (job, rights) =>
-    firstReason(
-      needs(rights, job.Namespace, 'submit-job'),
+  release: (job, permissions) =>
+    firstDisabledReason(
+      requiresCapability(permissions, job.Namespace, 'submit-job'),
       job.Quarantine === undefined && 'The job is not quarantined.',
     ),
-  plan: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'plan-job'),
-  revert: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'revert-job'),
-  setStable: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'stable-job'),
+  plan: (job, permissions) =>
+    requiresCapability(permissions, job.Namespace, 'submit-job', 'plan-job'),
+  revert: (job, permissions) =>
+    requiresCapability(permissions, job.Namespace, 'submit-job', 'revert-job'),
+  setStable: (job, permissions) =>
+    requiresCapability(permissions, job.Namespace, 'submit-job', 'stable-job'),
   /** Logs. */
-  readLogs: (job, rights) => needs(rights, job.Namespace, 'read-logs', 'read-fs'),
-} as const satisfies Record<string, JobCan>
+  readLogs: (job, permissions) =>
+    requiresCapability(permissions, job.Namespace, 'read-logs', 'read-fs'),
+} as const satisfies Record<string, JobCheck>
 
-type DeploymentCan = (deployment: Deployment, rights: Rights) => Verdict
+type DeploymentCheck = (deployment: Deployment, rights: AclPermissions) => DisabledReason
 
-/** The states from which a deployment still moves. */
-const ACTIVE: readonly string[] = [
+/** Statuses of deployments that have not ended. */
+const ACTIVE_STATUSES: readonly string[] = [
   'running',
   'paused',
   'initializing',
@@ -97,35 +108,35 @@ const ACTIVE: readonly string[] = [
 ]
 
 export function isActive({ Status }: Pick<Deployment, 'Status'>): boolean {
-  return ACTIVE.includes(Status)
+  return ACTIVE_STATUSES.includes(Status)
 }
 
-function ended(deployment: Deployment): Verdict {
+function terminalReason(deployment: Deployment): DisabledReason {
   return isActive(deployment) ? undefined : `The deployment has ended: it is ${deployment.Status}.`
 }
 
-/** What may be done with a deployment. */
-export const deploymentCan = {
-  promote: (deployment, rights) =>
-    firstReason(
-      ended(deployment),
-      !hasUnpromoted(deployment) && 'No group has canaries to promote.',
+/** Why an action on a deployment is disabled. */
+export const deploymentDisabledReason = {
+  promote: (deployment, permissions) =>
+    firstDisabledReason(
+      terminalReason(deployment),
+      !hasUnpromotedCanaries(deployment) && 'No group has canaries to promote.',
       !hasHealthyCanaries(deployment) && 'The canaries are not all healthy yet.',
-      needs(rights, deployment.Namespace, 'submit-job', 'promote-deployment'),
+      requiresCapability(permissions, deployment.Namespace, 'submit-job', 'promote-deployment'),
     ),
-  fail: (deployment, rights) =>
-    firstReason(
-      ended(deployment),
-      needs(rights, deployment.Namespace, 'submit-job', 'fail-deployment'),
+  fail: (deployment, permissions) =>
+    firstDisabledReason(
+      terminalReason(deployment),
+      requiresCapability(permissions, deployment.Namespace, 'submit-job', 'fail-deployment'),
     ),
-  pause: (deployment, rights) =>
-    firstReason(
-      ended(deployment),
-      needs(rights, deployment.Namespace, 'submit-job', 'pause-deployment'),
+  pause: (deployment, permissions) =>
+    firstDisabledReason(
+      terminalReason(deployment),
+      requiresCapability(permissions, deployment.Namespace, 'submit-job', 'pause-deployment'),
     ),
-} as const satisfies Record<string, DeploymentCan>
+} as const satisfies Record<string, DeploymentCheck>
 
-function hasUnpromoted({ TaskGroups }: Deployment): boolean {
+function hasUnpromotedCanaries({ TaskGroups }: Deployment): boolean {
   return Object.values(TaskGroups).some((group) => group.DesiredCanaries > 0 && !group.Promoted)
 }
 

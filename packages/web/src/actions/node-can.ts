@@ -1,62 +1,71 @@
 import type { Node } from '@reeve/contract'
-import { mayInPool, mayInSomePool, type Rights } from '../session/rights.ts'
-import { firstReason, needsAtAll, type Verdict } from './verdict.ts'
+import { hasPoolCapability, hasSomePoolCapability, type AclPermissions } from '../session/rights.ts'
+import { firstDisabledReason, requiresClusterPolicy, type DisabledReason } from './verdict.ts'
 
 type NodeState = Pick<Node, 'Status' | 'Drain' | 'SchedulingEligibility'>
-type NodeCan = (node: NodeState, rights: Rights) => Verdict
+type NodeCheck = (node: NodeState, rights: AclPermissions) => DisabledReason
 
-/** What may be done with a node in the state it is in, by this token. */
-export const nodeCan = {
-  /** Drain. A drain that goes on takes another deadline. */
-  drain: (node, rights) =>
-    firstReason(
-      node.Status === 'down' && 'The node is down: its allocations are replaced already.',
-      needsAtAll(rights, 'Node', 'write'),
+/** Why an action on the node is disabled, by its state or for this token. */
+export const nodeDisabledReason = {
+  /** Drain, or change the deadline of the current drain. */
+  drain: (node, permissions) =>
+    firstDisabledReason(
+      node.Status === 'down' && 'The node is down: its allocations are already replaced.',
+      requiresClusterPolicy(permissions, 'Node', 'write'),
     ),
   /** Drain without `DrainSpec`. */
-  endDrain: (node, rights) =>
-    firstReason(!node.Drain && 'The node does not drain.', needsAtAll(rights, 'Node', 'write')),
-  /** Eligibility: refused while the node drains. */
-  changeEligibility: (node, rights) =>
-    firstReason(
-      node.Drain && 'The node is draining: stop the drain first.',
-      needsAtAll(rights, 'Node', 'write'),
+  endDrain: (node, permissions) =>
+    firstDisabledReason(
+      !node.Drain && 'The node is not draining.',
+      requiresClusterPolicy(permissions, 'Node', 'write'),
     ),
-  /** Purge. One that still runs would register again at once. */
-  purge: (node, rights) =>
-    firstReason(
+  /** Eligibility: refused while the node drains. */
+  changeEligibility: (node, permissions) =>
+    firstDisabledReason(
+      node.Drain && 'The node is draining: stop the drain first.',
+      requiresClusterPolicy(permissions, 'Node', 'write'),
+    ),
+  /** Purge. A live node would register again at once. */
+  purge: (node, permissions) =>
+    firstDisabledReason(
       node.Status !== 'down' &&
         `The node is ${node.Status}: only nodes that are down can be purged.`,
-      needsAtAll(rights, 'Node', 'write'),
+      requiresClusterPolicy(permissions, 'Node', 'write'),
     ),
   /** Evaluate. */
-  evaluate: (_node, rights) => needsAtAll(rights, 'Node', 'write'),
-} as const satisfies Record<string, NodeCan>
+  evaluate: (_node, permissions) => requiresClusterPolicy(permissions, 'Node', 'write'),
+} as const satisfies Record<string, NodeCheck>
 
-/** They are always there, and as they are. */
+/** Node pools that cannot be changed or deleted. */
 const BUILT_IN_POOLS: readonly string[] = ['all', 'default']
 
-type NodePoolCan = (pool: string, rights: Rights) => Verdict
+type NodePoolCheck = (pool: string, rights: AclPermissions) => DisabledReason
 
-/** What may be done with a node pool. */
-export const nodePoolCan = {
+/** Why an action on a node pool is disabled. */
+export const nodePoolDisabledReason = {
   /** Create and update. */
-  write: (pool, rights) => firstReason(isBuiltIn(pool), needsOnPool(pool, rights, 'write')),
-  /** Delete. Nodes and live jobs in it are the server's to find. */
-  destroy: (pool, rights) => firstReason(isBuiltIn(pool), needsOnPool(pool, rights, 'delete')),
-} as const satisfies Record<string, NodePoolCan>
+  write: (pool, permissions) =>
+    firstDisabledReason(builtInReason(pool), requiresPoolCapability(pool, permissions, 'write')),
+  /** Delete. The server rejects a pool that has nodes or live jobs. */
+  destroy: (pool, permissions) =>
+    firstDisabledReason(builtInReason(pool), requiresPoolCapability(pool, permissions, 'delete')),
+} as const satisfies Record<string, NodePoolCheck>
 
-/** Whether there is a name at all that the token may give to a pool. */
-export function mayMakePool(rights: Rights): Verdict {
-  if (mayInSomePool(rights, 'write')) return undefined
+/** Why the token cannot create any node pool; undefined if it can. */
+export function createPoolDisabledReason(permissions: AclPermissions): DisabledReason {
+  if (hasSomePoolCapability(permissions, 'write')) return undefined
   return 'Your token lacks node_pool:write on every pool.'
 }
 
-function isBuiltIn(pool: string): Verdict {
-  return BUILT_IN_POOLS.includes(pool) ? 'The pool is built in: it stays as it is.' : undefined
+function builtInReason(pool: string): DisabledReason {
+  return BUILT_IN_POOLS.includes(pool) ? 'Built-in pools cannot be changed.' : undefined
 }
 
-function needsOnPool(pool: string, rights: Rights, capability: 'write' | 'delete'): Verdict {
-  if (mayInPool(rights, pool, capability)) return undefined
+function requiresPoolCapability(
+  pool: string,
+  permissions: AclPermissions,
+  capability: 'write' | 'delete',
+): DisabledReason {
+  if (hasPoolCapability(permissions, pool, capability)) return undefined
   return `Your token lacks node_pool:${capability} on "${pool}".`
 }

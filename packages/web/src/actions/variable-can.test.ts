@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { AclPolicyRules } from '@reeve/contract'
 import { test } from 'node:test'
-import { NO_RIGHTS, UNLIMITED, type Rights } from '../session/rights.ts'
-import { mayMakeVariable, variableCan } from './variable-can.ts'
+import { NO_PERMISSIONS, ALL_PERMISSIONS, type AclPermissions } from '../session/rights.ts'
+import { createVariableDisabledReason, variableDisabledReason } from './variable-can.ts'
 
-const WRITER: Rights = {
+const WRITER: AclPermissions = {
   isUnlimited: false,
   rules: [
     {
@@ -30,31 +30,31 @@ const OPEN = { namespace: 'prod', path: 'apps/db', lock: undefined }
 const LOCKED = { ...OPEN, lock: { ID: 'l', TTL: '15s', LockDelay: '15s' } }
 
 const CASES = [
-  { name: 'written by who may write there', verdict: variableCan.write(OPEN, WRITER) },
+  { name: 'written by who may write there', verdict: variableDisabledReason.write(OPEN, WRITER) },
   {
     name: 'not written elsewhere',
-    verdict: variableCan.write({ ...OPEN, path: 'other' }, WRITER),
+    verdict: variableDisabledReason.write({ ...OPEN, path: 'other' }, WRITER),
     reason: /lacks variables:write on "other"/,
   },
   {
     name: 'not destroyed by who may only write',
-    verdict: variableCan.destroy(OPEN, WRITER),
+    verdict: variableDisabledReason.destroy(OPEN, WRITER),
     reason: /lacks variables:destroy/,
   },
   {
     name: 'not written while it is locked',
-    verdict: variableCan.write(LOCKED, UNLIMITED),
+    verdict: variableDisabledReason.write(LOCKED, ALL_PERMISSIONS),
     reason: /locked/,
   },
   {
     name: 'not destroyed while it is locked',
-    verdict: variableCan.destroy(LOCKED, UNLIMITED),
+    verdict: variableDisabledReason.destroy(LOCKED, ALL_PERMISSIONS),
     reason: /locked/,
   },
-  { name: 'made by who may write somewhere', verdict: mayMakeVariable(WRITER) },
+  { name: 'made by who may write somewhere', verdict: createVariableDisabledReason(WRITER) },
   {
     name: 'not made by who may write nowhere',
-    verdict: mayMakeVariable(NO_RIGHTS),
+    verdict: createVariableDisabledReason(NO_PERMISSIONS),
     reason: /every path/,
   },
 ]

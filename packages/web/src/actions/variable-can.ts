@@ -1,37 +1,47 @@
 import type { VariableLock } from '@reeve/contract'
 import {
-  mayOnSomeVariable,
-  mayOnVariable,
-  type Rights,
+  hasSomeVariableCapability,
+  hasVariableCapability,
+  type AclPermissions,
   type VariableName,
 } from '../session/rights.ts'
-import { firstReason, type Verdict } from './verdict.ts'
+import { firstDisabledReason, type DisabledReason } from './verdict.ts'
 
 interface VariableState extends VariableName {
   readonly lock: VariableLock | undefined
 }
-type VariableCan = (variable: VariableState, rights: Rights) => Verdict
+type VariableCheck = (variable: VariableState, rights: AclPermissions) => DisabledReason
 
-const LOCKED = 'It is locked: only the holder of the lock can change it.'
+const LOCKED_REASON = 'The variable is locked: only the holder of the lock can change it.'
 
-/** What may be done with a variable. */
-export const variableCan = {
-  /** `write` on the path. A lock keeps everybody else out. */
-  write: (variable, rights) =>
-    firstReason(needsOn(variable, rights, 'write'), variable.lock !== undefined && LOCKED),
-  /** `destroy` on the path. */
-  destroy: (variable, rights) =>
-    firstReason(needsOn(variable, rights, 'destroy'), variable.lock !== undefined && LOCKED),
-} as const satisfies Record<string, VariableCan>
+/** Why an action on a variable is disabled. */
+export const variableDisabledReason = {
+  /** Requires `write` on the path. Only the holder of a lock can change a locked variable. */
+  write: (variable, permissions) =>
+    firstDisabledReason(
+      requiresVariableCapability(variable, permissions, 'write'),
+      variable.lock !== undefined && LOCKED_REASON,
+    ),
+  /** Requires `destroy` on the path. */
+  destroy: (variable, permissions) =>
+    firstDisabledReason(
+      requiresVariableCapability(variable, permissions, 'destroy'),
+      variable.lock !== undefined && LOCKED_REASON,
+    ),
+} as const satisfies Record<string, VariableCheck>
 
-/** Whether there is a path at all that the token may write. */
-export function mayMakeVariable(rights: Rights): Verdict {
-  if (mayOnSomeVariable(rights, 'write')) return undefined
+/** Why the token cannot create any variable; undefined if it can. */
+export function createVariableDisabledReason(permissions: AclPermissions): DisabledReason {
+  if (hasSomeVariableCapability(permissions, 'write')) return undefined
   return 'Your token lacks variables:write on every path.'
 }
 
-function needsOn(name: VariableName, rights: Rights, capability: 'write' | 'destroy'): Verdict {
-  if (mayOnVariable(rights, name, capability)) return undefined
+function requiresVariableCapability(
+  name: VariableName,
+  permissions: AclPermissions,
+  capability: 'write' | 'destroy',
+): DisabledReason {
+  if (hasVariableCapability(permissions, name, capability)) return undefined
   const { namespace, path } = name
   return `Your token lacks variables:${capability} on "${path}" in the namespace "${namespace}".`
 }

@@ -1,31 +1,42 @@
 import type { NamespaceCapability } from '@reeve/contract'
-import { mayAtAll, mayInNamespace, type BareRight, type Rights } from '../session/rights.ts'
+import {
+  hasClusterPolicy,
+  hasNamespaceCapability,
+  type ClusterResource,
+  type AclPermissions,
+} from '../session/rights.ts'
 
-/** Whether an action is offered: undefined when it is, else the reason why not. */
-export type Verdict = string | undefined
+/** Why an action is disabled, for display; undefined if it is enabled. */
+export type DisabledReason = string | undefined
 
-/** The first reason against it. */
-export function firstReason(...reasons: readonly (Verdict | false)[]): Verdict {
+/** Returns the first reason that applies. */
+export function firstDisabledReason(
+  ...reasons: readonly (DisabledReason | false)[]
+): DisabledReason {
   return reasons.find((reason) => typeof reason === 'string') || undefined
 }
 
-/** Why the token may not; any one of the capabilities is enough. */
-export function needs(
-  rights: Rights,
+/** Returns why the token is insufficient; any one of the capabilities is enough. */
+export function requiresCapability(
+  permissions: AclPermissions,
   namespace: string,
   ...capabilities: readonly NamespaceCapability[]
-): Verdict {
-  if (mayInNamespace(rights, namespace, capabilities)) return undefined
+): DisabledReason {
+  if (hasNamespaceCapability(permissions, namespace, capabilities)) return undefined
   const names = capabilities.map((one) => `namespace:${one}`).join(' or ')
   return `Your token lacks ${names} in the namespace "${namespace}".`
 }
 
-/** The same for what is in no namespace, such as nodes. */
-export function needsAtAll(rights: Rights, what: BareRight, level: 'read' | 'write'): Verdict {
-  if (mayAtAll(rights, what, level)) return undefined
-  return `Your token lacks ${what.toLowerCase()}:${level}.`
+/** Like `requiresCapability`, for resources without a namespace, such as nodes. */
+export function requiresClusterPolicy(
+  permissions: AclPermissions,
+  resource: ClusterResource,
+  level: 'read' | 'write',
+): DisabledReason {
+  if (hasClusterPolicy(permissions, resource, level)) return undefined
+  return `Your token lacks ${resource.toLowerCase()}:${level}.`
 }
 
-export function needsManagement(rights: Rights): Verdict {
-  return rights.isUnlimited ? undefined : 'Only a management token may do this.'
+export function requiresManagementToken(permissions: AclPermissions): DisabledReason {
+  return permissions.isUnlimited ? undefined : 'Only a management token may do this.'
 }

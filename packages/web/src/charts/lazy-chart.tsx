@@ -1,11 +1,11 @@
 import { Suspense } from 'react'
-import { lazyPart } from '../parts/lazy-part.ts'
+import { lazyComponent } from '../parts/lazy-part.ts'
 import { Loading } from '../parts/loading.tsx'
 import type { LineChartProps } from './line-chart.tsx'
 
-const LineChart = lazyPart(async () => (await import('./line-chart.tsx')).LineChart)
+const LineChart = lazyComponent(async () => (await import('./line-chart.tsx')).LineChart)
 
-/** A chart, loaded when it is first drawn. */
+/** A line chart. Its code is loaded when it is first rendered. */
 export function Chart(props: LineChartProps) {
   return (
     <Suspense fallback={<Loading what="the chart" />}>

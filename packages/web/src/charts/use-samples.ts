@@ -1,9 +1,9 @@
 import { useRef } from 'react'
 import { addSample, type Columns } from './samples.ts'
 
-/** The values of the last minutes, column by column, the times (in seconds) first. */
+/** Returns the values of the last minutes as columns; the first column is time in seconds. */
 export function useSamples(time: number, values: readonly number[]): Columns {
-  const kept = useRef<Columns>([])
-  kept.current = addSample(kept.current, [time, ...values])
-  return kept.current
+  const samples = useRef<Columns>([])
+  samples.current = addSample(samples.current, [time, ...values])
+  return samples.current
 }

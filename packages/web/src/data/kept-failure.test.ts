@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { QueryClient, QueryObserver } from '@tanstack/react-query'
-import { keepFailure, type KeptFailure } from './kept-failure.ts'
+import { nextStickyError, type StickyError } from './kept-failure.ts'
 
 const error = new Error('away')
-const kept: KeptFailure = { error, errorUpdatedAt: 7 }
+const kept: StickyError = { error, errorUpdatedAt: 7 }
 const cases = [
   { name: 'stays while it is asked again', errorUpdatedAt: 7, data: undefined, stays: true },
   { name: 'goes with the first data', errorUpdatedAt: 7, data: 'here', stays: false },
@@ -14,7 +14,7 @@ const cases = [
 for (const { name, stays, ...read } of cases)
   test(`a failure ${name}`, () => {
     const expected = stays ? kept : undefined
-    assert.equal(keepFailure(kept, { ...read, error: null }), expected)
+    assert.equal(nextStickyError(kept, { ...read, error: null }), expected)
   })
 
 test('a read that never had data is seen as failed until it has', async () => {
@@ -25,9 +25,9 @@ test('a read that never had data is seen as failed until it has', async () => {
     queryFn: () => (isAway ? Promise.reject(error) : Promise.resolve('here')),
   })
   const seen: string[] = []
-  let last: KeptFailure | undefined
+  let last: StickyError | undefined
   const end = observer.subscribe((read) => {
-    last = keepFailure(last, read)
+    last = nextStickyError(last, read)
     const now = last?.error.message ?? read.data ?? 'loading'
     if (now !== seen.at(-1)) seen.push(now)
   })

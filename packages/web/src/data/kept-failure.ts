@@ -1,34 +1,34 @@
 import { useRef } from 'react'
 
-/** What is known of a read that may have failed. */
-interface ReadState {
+/** The state of a query, as React Query reports it. */
+interface QueryState {
   readonly data: unknown
   readonly error: Error | null
-  /** When it failed last; 0 for a read that never did. */
+  /** Time of the last error; 0 without one. */
   readonly errorUpdatedAt: number
 }
 
-export interface KeptFailure {
+export interface StickyError {
   readonly error: Error
   readonly errorUpdatedAt: number
 }
 
 /**
- * Why there is nothing to show. What has never been read forgets its failure while it is asked
- * again: a page that asks every few seconds would change between the failure and its loading. The
- * time of the failure tells whether the one that is kept is of the same read.
+ * Returns the error to show. React Query clears `error` while it refetches a query without data,
+ * so a page that polls would flicker between the error and its loading state. `errorUpdatedAt`
+ * identifies the error that is still current.
  */
-export function keepFailure(
-  kept: KeptFailure | undefined,
-  { data, error, errorUpdatedAt }: ReadState,
-): KeptFailure | undefined {
+export function nextStickyError(
+  previous: StickyError | undefined,
+  { data, error, errorUpdatedAt }: QueryState,
+): StickyError | undefined {
   if (error !== null) return { error, errorUpdatedAt }
-  return data === undefined && kept?.errorUpdatedAt === errorUpdatedAt ? kept : undefined
+  return data === undefined && previous?.errorUpdatedAt === errorUpdatedAt ? previous : undefined
 }
 
-/** The failure of a read, until there is data or another failure. */
-export function useKeptFailure(read: ReadState): Error | null {
-  const kept = useRef<KeptFailure>(undefined)
-  kept.current = keepFailure(kept.current, read)
-  return kept.current?.error ?? null
+/** Returns the error of a query until it has data or another error. */
+export function useStickyError(query: QueryState): Error | null {
+  const previous = useRef<StickyError>(undefined)
+  previous.current = nextStickyError(previous.current, query)
+  return previous.current?.error ?? null
 }

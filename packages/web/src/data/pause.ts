@@ -1,4 +1,4 @@
-/** Waits; an abort ends the waiting. */
+/** Resolves after the delay, or when the signal aborts. */
 export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, delayMs)

@@ -4,14 +4,14 @@ import { ApiError } from '@reeve/sdk'
 const STALE_MS = 30_000
 const RETRIES_MAX = 2
 
-/** What was read stays good until the event stream says otherwise. */
+/** Cached data stays valid until the event stream invalidates it. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
         staleTime: STALE_MS,
         refetchOnWindowFocus: false,
-        // A refusal stays what it is; a server that is busy or away may come back.
+        // Rejections are final; errors of the server and lost connections may be transient.
         retry: (failures, error) =>
           failures < RETRIES_MAX && !(error instanceof ApiError && error.status < 500),
       },

@@ -1,46 +1,46 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { describeFailure } from '../parts/describe-failure.ts'
-import { openForm } from '../parts/form-failure.ts'
+import { describeError } from '../parts/describe-failure.ts'
+import { openFormErrorHandler } from '../parts/form-failure.ts'
 import { useToast } from '../parts/toasts.tsx'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
 
-export interface Act<Data> {
+export interface ApiAction<Data> {
   readonly call: (api: Api) => Promise<Data>
   /** Success message. Absent if the page shows the result itself. */
-  readonly done?: string | ((data: Data) => string)
-  /** Whether the caller shows this refusal itself, in its place on the page. */
-  readonly isShown?: (error: unknown) => boolean
+  readonly successMessage?: string | ((data: Data) => string)
+  /** Returns true if the caller shows this error itself. */
+  readonly handlesError?: (error: unknown) => boolean
 }
 
 /**
- * Does something by the SDK and says what became of it. Gives what the server answered; undefined
- * after a refusal, which has been shown.
+ * Returns a function that calls the API and shows the outcome. It resolves to the response, or to
+ * undefined after an error, which has been shown.
  */
-export function useAct(): <Data>(act: Act<Data>) => Promise<Data | undefined> {
+export function useApiAction(): <Data>(act: ApiAction<Data>) => Promise<Data | undefined> {
   const { api } = useSession()
   const toast = useToast()
   const queries = useQueryClient()
-  return async ({ call, done, isShown }) => {
-    const form = openForm()
+  return async ({ call, successMessage, handlesError }) => {
+    const form = openFormErrorHandler()
     try {
       const data = await call(api)
-      const text = typeof done === 'function' ? done(data) : done
+      const text = typeof successMessage === 'function' ? successMessage(data) : successMessage
       if (text !== undefined) toast({ kind: 'good', text })
-      // Seen at once, also where there is no event stream.
+      // Refetches at once, because there may be no event stream.
       void queries.invalidateQueries(undefined, { cancelRefetch: false })
       return data
     } catch (error) {
-      if (isShown?.(error) === true) return undefined
-      // A form that was closed meanwhile shows nothing any more.
-      if (form !== undefined && form === openForm()) form(error)
-      else toast({ kind: 'bad', text: sentencesOf(error) })
+      if (handlesError?.(error) === true) return undefined
+      // A form that was closed during the request can no longer show the error.
+      if (form !== undefined && form === openFormErrorHandler()) form(error)
+      else toast({ kind: 'bad', text: errorText(error) })
       return undefined
     }
   }
 }
 
-function sentencesOf(error: unknown): string {
-  const { title, text } = describeFailure(error)
+function errorText(error: unknown): string {
+  const { title, text } = describeError(error)
   return text === '' ? title : `${title} ${text}`
 }

@@ -3,24 +3,24 @@ import type { Reply } from '@reeve/sdk'
 import { useMemo } from 'react'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
-import { useKeptFailure } from './kept-failure.ts'
-import { isWithdrawn } from './withdrawn.ts'
+import { useStickyError } from './kept-failure.ts'
+import { isGoneOrForbidden } from './withdrawn.ts'
 import type { Watch } from './watch.ts'
 
-/** Items asked for at once: a screen or two. */
+/** Number of items per request: one or two screens. */
 const PAGE_SIZE = 100
 
-export interface PagedCall {
+export interface CursorPageRequest {
   readonly api: Api
   readonly signal: AbortSignal
-  /** What a list route takes for one page. */
-  readonly page: { readonly per_page: number; readonly next_token?: string | undefined }
+  /** Query parameters of one page. */
+  readonly pageQuery: { readonly per_page: number; readonly next_token?: string | undefined }
 }
 
 export interface PagedList<Item> {
   readonly items: readonly Item[]
   readonly isPending: boolean
-  /** Why there is nothing to show; what was read stays when only reading it again fails. */
+  /** Set if there is nothing to show; cached items stay if only a refetch fails. */
   readonly error: Error | null
   readonly retry: () => void
   readonly hasMore: boolean
@@ -28,10 +28,10 @@ export interface PagedList<Item> {
   readonly loadMore: () => void
 }
 
-/** A list of the workload API, page after page as it is scrolled. */
-export function useList<Item>(
+/** Loads a list of the workload API page by page, as the user scrolls. */
+export function useCursorList<Item>(
   key: readonly unknown[],
-  call: (request: PagedCall) => Promise<Reply<readonly Item[]>>,
+  call: (request: CursorPageRequest) => Promise<Reply<readonly Item[]>>,
   { watches = [] }: { readonly watches?: readonly Watch[] } = {},
 ): PagedList<Item> {
   const { api } = useSession()
@@ -40,7 +40,7 @@ export function useList<Item>(
     initialPageParam: '',
     queryFn: async ({ signal, pageParam }) => {
       const page = { per_page: PAGE_SIZE, next_token: pageParam === '' ? undefined : pageParam }
-      const { data, nextToken } = await call({ api, signal, page })
+      const { data, nextToken } = await call({ api, signal, pageQuery: page })
       return { items: data, nextToken }
     },
     getNextPageParam: (last) => last.nextToken,
@@ -48,7 +48,7 @@ export function useList<Item>(
   })
   const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = query
   const items = useMemo(() => data?.pages.flatMap((one) => one.items) ?? [], [data])
-  const error = useFailureOf(query)
+  const error = useListError(query)
   return {
     items,
     isPending: query.isPending && error === null,
@@ -62,9 +62,9 @@ export function useList<Item>(
   }
 }
 
-/** Old rows are better than none, unless they are gone or the next ones cannot be had. */
-export function useFailureOf(query: UseInfiniteQueryResult): Error | null {
-  const error = useKeptFailure(query)
-  const isKept = query.data !== undefined && !query.isFetchNextPageError
-  return isKept && !isWithdrawn(error) ? null : error
+/** Keeps cached rows on errors, unless they are deleted or forbidden or the next page fails. */
+export function useListError(query: UseInfiniteQueryResult): Error | null {
+  const error = useStickyError(query)
+  const hasStaleData = query.data !== undefined && !query.isFetchNextPageError
+  return hasStaleData && !isGoneOrForbidden(error) ? null : error
 }

@@ -2,27 +2,27 @@ import { useQueryClient, type InfiniteData } from '@tanstack/react-query'
 import type { Event } from '@reeve/contract'
 import { useRef, useState } from 'react'
 import { useEventBatch, useLiveStatus } from './live.tsx'
-import { useList, type PagedCall, type PagedList } from './use-list.ts'
+import { useCursorList, type CursorPageRequest, type PagedList } from './use-list.ts'
 import type { Reply } from '@reeve/sdk'
 import type { Watch } from './watch.ts'
 
 export interface LiveList<Item> extends PagedList<Item> {
-  /** Items that came while many were loaded: shown when asked for. */
+  /** Number of new items that are shown on request, because many rows are loaded. */
   readonly newCount: number
   readonly reload: () => void
 }
 
-interface Live<Item> {
+interface LiveListOptions<Item> {
   readonly watch: Watch
   readonly idOf: (item: Item) => string
-  /** What an event carries of an item; undefined when it is not about one. */
+  /** Returns the item that an event carries; undefined for other events. */
   readonly itemOf: (event: Event) => Item | undefined
 }
 
-/** Reading so many rows anew costs nobody anything. */
-const RELOADED_ROWS_MAX = 200
-/** The least time between two readings: a busy cluster makes new ones without end. */
-const RELOAD_MS = 1_000
+/** Lists up to this length are reloaded automatically. */
+const RELOAD_ROWS_MAX = 200
+/** Minimum time between two reloads. */
+const RELOAD_INTERVAL_MS = 1_000
 
 interface Page<Item> {
   readonly items: readonly Item[]
@@ -30,20 +30,20 @@ interface Page<Item> {
 }
 
 /**
- * A list whose events carry whole items: they are put in place without asking the server, so that a
- * change costs nothing however long the list is.
+ * A list whose events carry whole items, which replace the rows without a request. A change costs
+ * the same for any length of the list.
  */
 export function useLiveList<Item>(
   key: readonly unknown[],
-  call: (request: PagedCall) => Promise<Reply<readonly Item[]>>,
-  { watch, idOf, itemOf }: Live<Item>,
+  call: (request: CursorPageRequest) => Promise<Reply<readonly Item[]>>,
+  { watch, idOf, itemOf }: LiveListOptions<Item>,
 ): LiveList<Item> {
   const queries = useQueryClient()
   const isLive = useLiveStatus() === 'live'
   const [newCount, setNewCount] = useState(0)
   const nextReload = useRef<ReturnType<typeof setTimeout>>(undefined)
-  // Without events the whole list is read again from time to time.
-  const list = useList(key, call, { watches: isLive ? [] : [watch] })
+  // Without events the whole list is polled.
+  const list = useCursorList(key, call, { watches: isLive ? [] : [watch] })
   const reload = () => {
     setNewCount(0)
     void queries.resetQueries({ queryKey: key, exact: true })
@@ -52,12 +52,12 @@ export function useLiveList<Item>(
     nextReload.current ??= setTimeout(() => {
       nextReload.current = undefined
       void queries.invalidateQueries({ queryKey: key, exact: true }, { cancelRefetch: false })
-    }, RELOAD_MS)
+    }, RELOAD_INTERVAL_MS)
   }
   useEventBatch((events) => {
     const changed = new Map<string, Item>()
     for (const event of events) {
-      const item = isAsked(watch, event) ? itemOf(event) : undefined
+      const item = isWatchedEvent(watch, event) ? itemOf(event) : undefined
       if (item !== undefined) changed.set(idOf(item), item)
     }
     if (changed.size === 0) return
@@ -65,20 +65,20 @@ export function useLiveList<Item>(
     const fresh = [...changed.keys()].filter((id) => !known.has(id)).length
     if (fresh < changed.size)
       queries.setQueryData<InfiniteData<Page<Item>, string>>(key, (rows) =>
-        patch(rows, (item) => changed.get(idOf(item)) ?? item),
+        replaceItems(rows, (item) => changed.get(idOf(item)) ?? item),
       )
     if (fresh === 0) return
-    if (list.items.length > RELOADED_ROWS_MAX) setNewCount((count) => count + fresh)
+    if (list.items.length > RELOAD_ROWS_MAX) setNewCount((count) => count + fresh)
     else reloadSoon()
   })
   return { ...list, newCount, reload }
 }
 
-function isAsked({ topic, namespace = '*' }: Watch, event: Event): boolean {
+function isWatchedEvent({ topic, namespace = '*' }: Watch, event: Event): boolean {
   return topic === event.Topic && (namespace === '*' || namespace === event.Namespace)
 }
 
-function patch<Item>(
+function replaceItems<Item>(
   rows: InfiniteData<Page<Item>, string> | undefined,
   replace: (item: Item) => Item,
 ): InfiniteData<Page<Item>, string> | undefined {

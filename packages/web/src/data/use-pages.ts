@@ -4,15 +4,15 @@ import type { Reply } from '@reeve/sdk'
 import { useMemo } from 'react'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
-import { useFailureOf, type PagedList } from './use-list.ts'
+import { useListError, type PagedList } from './use-list.ts'
 import type { Watch } from './watch.ts'
 
 const PAGE_SIZE = 100
 
-export interface NumberedCall {
+export interface NumberedPageRequest {
   readonly api: Api
   readonly signal: AbortSignal
-  readonly page: { readonly 'page[number]': number; readonly 'page[size]': number }
+  readonly pageQuery: { readonly 'page[number]': number; readonly 'page[size]': number }
 }
 
 interface NumberedPage<Item> {
@@ -20,10 +20,10 @@ interface NumberedPage<Item> {
   readonly meta?: { readonly pagination: v2.Pagination }
 }
 
-/** A list of the governance API, page after page as it is scrolled. */
-export function usePages<Item>(
+/** Loads a list of the governance API page by page, as the user scrolls. */
+export function useNumberedList<Item>(
   key: readonly unknown[],
-  call: (request: NumberedCall) => Promise<Reply<NumberedPage<Item>>>,
+  call: (request: NumberedPageRequest) => Promise<Reply<NumberedPage<Item>>>,
   { watches = [] }: { readonly watches?: readonly Watch[] } = {},
 ): PagedList<Item> {
   const { api } = useSession()
@@ -32,7 +32,7 @@ export function usePages<Item>(
     initialPageParam: 1,
     queryFn: async ({ signal, pageParam }) => {
       const page = { 'page[number]': pageParam, 'page[size]': PAGE_SIZE }
-      const { data } = await call({ api, signal, page })
+      const { data } = await call({ api, signal, pageQuery: page })
       return { items: data.data, next: data.meta?.pagination['next-page'] ?? undefined }
     },
     getNextPageParam: (last) => last.next,
@@ -40,7 +40,7 @@ export function usePages<Item>(
   })
   const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = query
   const items = useMemo(() => data?.pages.flatMap((one) => one.items) ?? [], [data])
-  const error = useFailureOf(query)
+  const error = useListError(query)
   return {
     items,
     isPending: query.isPending && error === null,

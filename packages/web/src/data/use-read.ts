@@ -4,23 +4,23 @@ import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
 import type { Watch } from './watch.ts'
 
-export interface ReadOptions {
-  /** What makes the answer old. */
+export interface QueryOptions {
+  /** Events that invalidate the response. */
   readonly watches?: readonly Watch[]
-  /** Wait until there is something to ask. */
+  /** False delays the request. */
   readonly enabled?: boolean
-  /** For what no event tells of, such as usage. */
-  readonly everyMs?: number
+  /** Poll interval, for data without events, such as usage. */
+  readonly pollIntervalMs?: number
 }
 
 /**
- * Reads something by the SDK and keeps it up to date. `key` names the call and all that goes into
- * it: equal keys are one request.
+ * Reads from the API and keeps the result up to date. `key` identifies the call and its
+ * parameters: equal keys share one request.
  */
-export function useRead<Data>(
+export function useApiQuery<Data>(
   key: readonly unknown[],
   call: Call<Data>,
-  { watches = [], enabled = true, everyMs }: ReadOptions = {},
+  { watches = [], enabled = true, pollIntervalMs }: QueryOptions = {},
 ): UseQueryResult<Data> {
   const { api } = useSession()
   return useQuery({
@@ -28,19 +28,19 @@ export function useRead<Data>(
     queryFn: async ({ signal }) => (await call(api, signal)).data,
     meta: { watches },
     enabled,
-    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+    ...(pollIntervalMs === undefined ? {} : { refetchInterval: pollIntervalMs }),
   })
 }
 
 /**
- * The same for what may not be there, which is null then. A refusal would be forgotten while it is
- * asked again, and the page with what is typed into it would go.
+ * Like `useApiQuery`, but a 404 gives null. As an error it would be cleared during a refetch, and
+ * the page would lose what the user has typed.
  */
-export function useOptional<Data>(
+export function useOptionalQuery<Data>(
   key: readonly unknown[],
   call: Call<Data>,
 ): UseQueryResult<Data | null> {
-  return useRead<Data | null>(key, async (api, signal) => {
+  return useApiQuery<Data | null>(key, async (api, signal) => {
     try {
       return await call(api, signal)
     } catch (error) {

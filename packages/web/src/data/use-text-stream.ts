@@ -9,75 +9,75 @@ export interface TextStream {
   readonly log: LogBuffer
   readonly isOpen: boolean
   readonly error: unknown
-  /** Opens it anew. */
+  /** Opens the stream again. */
   readonly retry: () => void
 }
 
-/** Drawing more often than this shows nobody more. */
-const DRAW_MS = 100
-/** How long a server that is away is left alone. */
-const REOPEN_MS = 3_000
+/** Minimum time between two renderings. */
+const RENDER_INTERVAL_MS = 100
+/** Delay before a lost stream is opened again. */
+const RECONNECT_MS = 3_000
 
 type OpenStream = (api: Api, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
 type StreamState = Omit<TextStream, 'retry'>
-type Show = (change: Partial<StreamState>) => void
+type UpdateState = (change: Partial<StreamState>) => void
 
-const BEGUN: StreamState = { log: EMPTY_LOG, isOpen: true, error: undefined }
+const INITIAL_STATE: StreamState = { log: EMPTY_LOG, isOpen: true, error: undefined }
 
-/** Follows an endless text. `key` names it: another key is another stream, opened anew. */
+/** Follows an endless text. A new `key` opens a new stream. */
 export function useTextStream(key: string, open: OpenStream): TextStream {
   const { api } = useSession()
-  const [state, setState] = useState(BEGUN)
+  const [state, setState] = useState(INITIAL_STATE)
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
-    const stopper = new AbortController()
-    const { signal } = stopper
-    const show: Show = (change) => {
+    const abortController = new AbortController()
+    const { signal } = abortController
+    const update: UpdateState = (change) => {
       if (!signal.aborted) setState((before) => ({ ...before, ...change }))
     }
-    const work = async () => {
-      show(BEGUN)
-      let error = await follow(() => open(api, signal), show)
-      while (!signal.aborted && isPassing(error)) {
-        await pause(REOPEN_MS, signal)
-        if (!signal.aborted) error = await follow(() => open(api, signal), show)
+    const run = async () => {
+      update(INITIAL_STATE)
+      let error = await follow(() => open(api, signal), update)
+      while (!signal.aborted && isTransient(error)) {
+        await pause(RECONNECT_MS, signal)
+        if (!signal.aborted) error = await follow(() => open(api, signal), update)
       }
     }
-    void work()
-    return () => stopper.abort()
-    // `open` is made anew by every drawing; the key says when it means something else.
+    void run()
+    return () => abortController.abort()
+    // `open` is a new function on every rendering; the key identifies the stream.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [api, key, attempt])
   return { ...state, retry: () => setAttempt(attempt + 1) }
 }
 
-/** Shows one stream to its end; what ended it, if it was a failure. */
+/** Reads one stream to its end; returns the error that ended it, if any. */
 async function follow(
   open: () => Promise<AsyncIterable<Uint8Array>>,
-  show: Show,
+  update: UpdateState,
 ): Promise<unknown> {
   const decoder = new TextDecoder()
   let log = EMPTY_LOG
   let timer: ReturnType<typeof setTimeout> | undefined
   let error: unknown
-  const draw = () => {
+  const render = () => {
     timer = undefined
-    show({ log })
+    update({ log })
   }
   try {
     const stream = await open()
-    // What was shown of a stream that broke stays until there is something of this one.
-    show({ isOpen: true, error: undefined })
+    // The text of a broken stream stays until the new one has data.
+    update({ isOpen: true, error: undefined })
     for await (const bytes of stream) {
       log = appendToLog(log, decoder.decode(bytes, { stream: true }))
-      timer ??= setTimeout(draw, DRAW_MS)
+      timer ??= setTimeout(render, RENDER_INTERVAL_MS)
     }
   } catch (failure) {
-    error = asFailure(failure)
+    error = toConnectionError(failure)
   }
   clearTimeout(timer)
-  const last = log.rest === '' ? log : appendToLog(log, '\n')
-  show({
+  const last = log.partialLine === '' ? log : appendToLog(log, '\n')
+  update({
     isOpen: false,
     error,
     ...(last === EMPTY_LOG && error !== undefined ? {} : { log: last }),
@@ -85,8 +85,8 @@ async function follow(
   return error
 }
 
-/** A body that breaks off is told of by the browser, in words of its own. */
-function asFailure(failure: unknown): unknown {
+/** Replaces the error that browsers throw for an incomplete body. */
+function toConnectionError(failure: unknown): unknown {
   if (failure instanceof ApiError || failure instanceof ConnectionError) return failure
   return new ConnectionError({
     reason: 'cut',
@@ -96,7 +96,7 @@ function asFailure(failure: unknown): unknown {
   })
 }
 
-/** A refusal stays what it is; a server that is busy or away may come back. */
-function isPassing(error: unknown): boolean {
+/** Reports whether a retry may succeed: rejections are final. */
+function isTransient(error: unknown): boolean {
   return error instanceof ApiError ? error.status >= 500 : error !== undefined
 }

@@ -1,11 +1,11 @@
 import type { Event, EventTopic } from '@reeve/contract'
 
-/** What a query shows: it is read again when the event stream tells of a change of it. */
+/** Events that invalidate a query. */
 export interface Watch {
   readonly topic: EventTopic
-  /** Any when absent, or `*`. */
+  /** Every namespace if absent or `*`. */
   readonly namespace?: string | undefined
-  /** The event's key or one of its filter keys; any when absent. */
+  /** The event's key or one of its filter keys; every key if absent. */
   readonly key?: string | undefined
 }
 

@@ -1,14 +1,14 @@
 import { ApiError } from '@reeve/sdk'
 
-const NOT_THERE = 404
-const WITHDRAWN: readonly number[] = [401, 403, NOT_THERE]
+const NOT_FOUND = 404
+const GONE_OR_FORBIDDEN: readonly number[] = [401, 403, NOT_FOUND]
 
-/** What was shown is not there any more, or not for this token. */
-export function isWithdrawn(error: unknown): boolean {
-  return error instanceof ApiError && WITHDRAWN.includes(error.status)
+/** Reports whether the record was deleted or is forbidden for this token. */
+export function isGoneOrForbidden(error: unknown): boolean {
+  return error instanceof ApiError && GONE_OR_FORBIDDEN.includes(error.status)
 }
 
-/** Nothing has this name here, as far as this token may know. */
-export function isNotThere(error: unknown): boolean {
-  return error instanceof ApiError && error.status === NOT_THERE
+/** Reports whether the record does not exist or is hidden from this token. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === NOT_FOUND
 }

@@ -3,8 +3,8 @@ import type { Extension } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 
-/** The editor in the colours of the pages, whichever theme they have. */
-const frame = EditorView.theme({
+/** Colours of the editor, from the CSS variables of the theme. */
+const editorTheme = EditorView.theme({
   '&': { backgroundColor: 'var(--surface)', color: 'var(--text)', fontSize: '13px' },
   '&.cm-focused': { outline: 'none' },
   '.cm-content': { fontFamily: 'var(--mono)', caretColor: 'var(--text)', padding: '8px 0' },
@@ -29,7 +29,7 @@ const frame = EditorView.theme({
   '.cm-diagnostic': { fontFamily: 'var(--font)', whiteSpace: 'pre-wrap' },
 })
 
-const colours = HighlightStyle.define([
+const highlightStyle = HighlightStyle.define([
   { tag: tags.comment, color: 'var(--quiet)', fontStyle: 'italic' },
   { tag: tags.keyword, color: 'var(--busy)', fontWeight: '600' },
   { tag: tags.propertyName, color: 'var(--accent)' },
@@ -40,4 +40,4 @@ const colours = HighlightStyle.define([
   { tag: tags.operator, color: 'var(--quiet)' },
 ])
 
-export const appearance: Extension = [frame, syntaxHighlighting(colours)]
+export const editorAppearance: Extension = [editorTheme, syntaxHighlighting(highlightStyle)]

@@ -11,20 +11,20 @@ import {
   lineNumbers,
 } from '@codemirror/view'
 import { useEffect, useEffectEvent, useRef } from 'react'
-import { appearance } from './appearance.ts'
-import { markedLines, markLines, scrollTo } from './marked-lines.ts'
+import { editorAppearance } from './appearance.ts'
+import { markedLinesField, setMarkedLines, scrollTo } from './marked-lines.ts'
 import { LANGUAGES, type EditorLanguage } from './languages.ts'
 import type { Problem } from './problem.ts'
 
 export interface CodeEditorProps {
-  /** What is edited, for those who hear the page. */
+  /** Accessible name of the editor. */
   readonly label: string
   readonly language: EditorLanguage
   readonly value: string
   readonly onChange?: (text: string) => void
   readonly problems?: readonly Problem[]
-  /** Lines to look at, counted from 1: the first one is brought into view. */
-  readonly marked?: readonly number[]
+  /** Highlighted lines, counted from 1; the first one is scrolled into view. */
+  readonly markedLineNumbers?: readonly number[]
   readonly isReadOnly?: boolean
   readonly minHeight?: string
 }
@@ -32,30 +32,30 @@ export interface CodeEditorProps {
 const NO_PROBLEMS: readonly Problem[] = []
 const NO_LINES: readonly number[] = []
 
-/** A text in one of our languages. Tab leaves it: nobody is caught in it. */
+/** A code editor. Tab leaves it, as WCAG 2.1.2 requires. */
 export function CodeEditor(props: CodeEditorProps) {
   const { label, language, value, onChange, problems = NO_PROBLEMS, isReadOnly = false } = props
-  const { marked = NO_LINES } = props
-  const place = useRef<HTMLDivElement>(null)
+  const { markedLineNumbers = NO_LINES } = props
+  const container = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(undefined)
-  const changed = useEffectEvent((text: string) => onChange?.(text))
-  const begin = useEffectEvent((parent: HTMLElement) => {
+  const onDocumentChange = useEffectEvent((text: string) => onChange?.(text))
+  const createView = useEffectEvent((parent: HTMLElement) => {
     const extensions = [
-      ...BASE,
+      ...BASE_EXTENSIONS,
       LANGUAGES[language] ?? [],
       EditorState.readOnly.of(isReadOnly),
       EditorView.contentAttributes.of({ 'aria-label': label }),
       EditorView.updateListener.of((update) => {
-        if (update.docChanged) changed(update.state.doc.toString())
+        if (update.docChanged) onDocumentChange(update.state.doc.toString())
       }),
     ]
     return new EditorView({ parent, state: EditorState.create({ doc: value, extensions }) })
   })
   useEffect(() => {
-    if (place.current === null) return undefined
-    const made = begin(place.current)
-    view.current = made
-    return () => made.destroy()
+    if (container.current === null) return undefined
+    const created = createView(container.current)
+    view.current = created
+    return () => created.destroy()
   }, [language, isReadOnly])
   useEffect(() => {
     const { current } = view
@@ -65,20 +65,20 @@ export function CodeEditor(props: CodeEditorProps) {
   useEffect(() => {
     const { current } = view
     if (current === undefined) return
-    const marks = problems.map((problem) => diagnosticOf(current.state.doc, problem))
-    current.dispatch(setDiagnostics(current.state, marks))
+    const diagnostics = problems.map((problem) => diagnosticOf(current.state.doc, problem))
+    current.dispatch(setDiagnostics(current.state, diagnostics))
   }, [problems])
   useEffect(() => {
     const { current } = view
     if (current === undefined) return
-    const [first] = marked
-    const move = first === undefined ? [] : [scrollTo(current.state.doc, first)]
-    current.dispatch({ effects: [markLines.of(marked), ...move] })
-  }, [marked, language, isReadOnly])
-  return <div ref={place} className="editor" style={{ minHeight: props.minHeight }} />
+    const [first] = markedLineNumbers
+    const scrollEffects = first === undefined ? [] : [scrollTo(current.state.doc, first)]
+    current.dispatch({ effects: [setMarkedLines.of(markedLineNumbers), ...scrollEffects] })
+  }, [markedLineNumbers, language, isReadOnly])
+  return <div ref={container} className="editor" style={{ minHeight: props.minHeight }} />
 }
 
-const BASE: readonly Extension[] = [
+const BASE_EXTENSIONS: readonly Extension[] = [
   lineNumbers(),
   lintGutter(),
   highlightActiveLine(),
@@ -89,9 +89,9 @@ const BASE: readonly Extension[] = [
   indentOnInput(),
   indentUnit.of('  '),
   EditorView.lineWrapping,
-  markedLines,
+  markedLinesField,
   keymap.of([...defaultKeymap, ...historyKeymap]),
-  appearance,
+  editorAppearance,
 ]
 
 function diagnosticOf(document: Text, problem: Problem): Diagnostic {
@@ -105,7 +105,7 @@ function diagnosticOf(document: Text, problem: Problem): Diagnostic {
   }
 }
 
-/** The server's places are of the text that it saw; this one may be shorter by now. */
+/** Clamps a position of the server to the text, which may have become shorter since. */
 function offsetOf(document: Text, line: number, column: number): number {
   const found = document.line(Math.min(Math.max(1, line), document.lines))
   return Math.min(found.from + Math.max(0, column - 1), found.to)

@@ -1,23 +1,23 @@
 import { StreamLanguage, type StringStream } from '@codemirror/language'
 
-/** Where the reader of a line is: inside what runs over several lines. */
+/** State of the tokenizer between lines: constructs that span several lines. */
 interface HclState {
   inComment: boolean
-  /** The word that ends a here-document. */
-  ending: string | undefined
+  /** The identifier that ends the current heredoc. */
+  heredocEnd: string | undefined
 }
 
-/** Job files: enough of the language to colour it; what is right and wrong the server says. */
+/** Highlighting of job files. The server validates them. */
 export const hclLanguage = StreamLanguage.define<HclState>({
   name: 'hcl',
-  startState: () => ({ inComment: false, ending: undefined }),
-  token: (stream, state) => tokenOf(stream, state),
+  startState: () => ({ inComment: false, heredocEnd: undefined }),
+  token: (stream, state) => nextToken(stream, state),
   languageData: { commentTokens: { line: '#', block: { open: '/*', close: '*/' } } },
 })
 
-function tokenOf(stream: StringStream, state: HclState): string | null {
+function nextToken(stream: StringStream, state: HclState): string | null {
   if (state.inComment) return readComment(stream, state)
-  if (state.ending !== undefined) return readDocument(stream, state)
+  if (state.heredocEnd !== undefined) return readHeredoc(stream, state)
   if (stream.eatSpace()) return null
   if (stream.match(/^(?:#|\/\/).*/)) return 'comment'
   if (stream.match('/*')) {
@@ -26,7 +26,7 @@ function tokenOf(stream: StringStream, state: HclState): string | null {
   }
   const opening = stream.match(/^<<[-~]?([A-Za-z_]\w*)/)
   if (Array.isArray(opening)) {
-    state.ending = opening[1]
+    state.heredocEnd = opening[1]
     return 'string'
   }
   if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return isBlockLabel(stream) ? 'typeName' : 'string'
@@ -52,8 +52,8 @@ function readComment(stream: StringStream, state: HclState): string {
   return 'comment'
 }
 
-function readDocument(stream: StringStream, state: HclState): string {
-  if (stream.sol() && stream.string.trim() === state.ending) state.ending = undefined
+function readHeredoc(stream: StringStream, state: HclState): string {
+  if (stream.sol() && stream.string.trim() === state.heredocEnd) state.heredocEnd = undefined
   stream.skipToEnd()
   return 'string'
 }

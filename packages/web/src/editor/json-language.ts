@@ -1,6 +1,6 @@
 import { StreamLanguage } from '@codemirror/language'
 
-/** JSON, coloured. */
+/** Highlighting of JSON. */
 export const jsonLanguage = StreamLanguage.define<null>({
   name: 'json',
   token: (stream) => {

@@ -4,7 +4,7 @@ import { jsonLanguage } from './json-language.ts'
 import { nativeLanguage } from './native-language.ts'
 import { regoLanguage } from './rego-language.ts'
 
-/** The languages that the editor colours. */
+/** Languages with highlighting. */
 export const LANGUAGES = {
   hcl: hclLanguage,
   json: jsonLanguage,

@@ -1,11 +1,11 @@
 import { Suspense } from 'react'
-import { lazyPart } from '../parts/lazy-part.ts'
+import { lazyComponent } from '../parts/lazy-part.ts'
 import { Loading } from '../parts/loading.tsx'
 import type { CodeEditorProps } from './code-editor.tsx'
 
-const CodeEditor = lazyPart(async () => (await import('./code-editor.tsx')).CodeEditor)
+const CodeEditor = lazyComponent(async () => (await import('./code-editor.tsx')).CodeEditor)
 
-/** The editor, loaded when it is first drawn. */
+/** The code editor. Its code is loaded when it is first rendered. */
 export function Editor(props: CodeEditorProps) {
   return (
     <Suspense fallback={<Loading what="the editor" />}>

@@ -1,9 +1,9 @@
 import { StreamLanguage } from '@codemirror/language'
 
-const KEYWORDS =
+const NATIVE_KEYWORDS =
   /^(?:all|and|any|as|break|case|contains|continue|default|else|filter|for|func|if|import|in|is|map|matches|not|or|param|return|rule|when|xor)\b/
 
-/** Policies of kind `native`: enough to colour them; what is wrong the server says. */
+/** Highlighting of policies of kind `native`. The server reports errors. */
 export const nativeLanguage = StreamLanguage.define<{ inComment: boolean }>({
   name: 'native',
   startState: () => ({ inComment: false }),
@@ -18,7 +18,7 @@ export const nativeLanguage = StreamLanguage.define<{ inComment: boolean }>({
     if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return 'string'
     if (stream.match(/^\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/)) return 'number'
     if (stream.match(/^(?:true|false|null|undefined|empty|defined)\b/)) return 'atom'
-    if (stream.match(KEYWORDS)) return 'keyword'
+    if (stream.match(NATIVE_KEYWORDS)) return 'keyword'
     if (stream.match(/^main\b(?=\s*=)/)) return 'typeName'
     if (stream.match(/^[A-Za-z_]\w*(?=\s*=[^=])/)) return 'propertyName'
     if (stream.match(/^[A-Za-z_]\w*(?=\()/)) return 'variableName.function'

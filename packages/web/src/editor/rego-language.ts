@@ -1,8 +1,8 @@
 import { StreamLanguage } from '@codemirror/language'
 
-const KEYWORDS = /^(?:as|contains|default|else|every|if|import|in|not|package|some|with)\b/
+const REGO_KEYWORDS = /^(?:as|contains|default|else|every|if|import|in|not|package|some|with)\b/
 
-/** Policies of kind `opa`: enough to colour them; what is wrong the server says. */
+/** Highlighting of policies of kind `opa`. The server reports errors. */
 export const regoLanguage = StreamLanguage.define<{ inRawString: boolean }>({
   name: 'rego',
   startState: () => ({ inRawString: false }),
@@ -17,7 +17,7 @@ export const regoLanguage = StreamLanguage.define<{ inRawString: boolean }>({
     if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return 'string'
     if (stream.match(/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/)) return 'number'
     if (stream.match(/^(?:true|false|null)\b/)) return 'atom'
-    if (stream.match(KEYWORDS)) return 'keyword'
+    if (stream.match(REGO_KEYWORDS)) return 'keyword'
     if (stream.match(/^(?:input|data)\b/)) return 'typeName'
     if (stream.match(/^[A-Za-z_][\w.]*(?=\()/)) return 'variableName.function'
     if (stream.match(/^[A-Za-z_]\w*(?=\s*(?::=|contains\b|if\b))/)) return 'propertyName'

@@ -1,27 +1,33 @@
 import { useId, useState, type ReactNode } from 'react'
-import type { Verdict } from '../actions/verdict.ts'
+import type { DisabledReason } from '../actions/verdict.ts'
 
 interface ActionButtonProps {
   readonly children: ReactNode
-  /** Why it may not be done; see the action tables. */
-  readonly refusal?: Verdict
-  readonly onAct: () => void | Promise<void>
+  /** Why the action is disabled; see `permissions/`. */
+  readonly disabledReason?: DisabledReason
+  readonly onAction: () => void | Promise<void>
   readonly kind?: 'primary' | 'danger' | undefined
   readonly isSubmit?: boolean
 }
 
 /**
- * A button that is there also when it may not be used, and then says why: to those who point at it,
- * and to those who hear it.
+ * A button that stays visible while it is disabled, with the reason as a tooltip and for screen
+ * readers.
  */
-export function ActionButton({ children, refusal, onAct, kind, isSubmit }: ActionButtonProps) {
+export function ActionButton({
+  children,
+  disabledReason,
+  onAction,
+  kind,
+  isSubmit,
+}: ActionButtonProps) {
   const id = useId()
   const [isBusy, setBusy] = useState(false)
-  const act = async () => {
-    if (refusal !== undefined || isBusy) return
+  const handleClick = async () => {
+    if (disabledReason !== undefined || isBusy) return
     setBusy(true)
     try {
-      await onAct()
+      await onAction()
     } finally {
       setBusy(false)
     }
@@ -31,18 +37,18 @@ export function ActionButton({ children, refusal, onAct, kind, isSubmit }: Actio
       <button
         type={isSubmit === true ? 'submit' : 'button'}
         className={`button ${kind ?? ''}`}
-        aria-disabled={refusal !== undefined || isBusy}
-        aria-describedby={refusal === undefined ? undefined : id}
+        aria-disabled={disabledReason !== undefined || isBusy}
+        aria-describedby={disabledReason === undefined ? undefined : id}
         onClick={(event) => {
           event.preventDefault()
-          void act()
+          void handleClick()
         }}
       >
         {children}
       </button>
-      {refusal !== undefined && (
+      {disabledReason !== undefined && (
         <span id={id} role="tooltip" className="action-reason">
-          {refusal}
+          {disabledReason}
         </span>
       )}
     </span>

@@ -6,7 +6,7 @@ const listeners = new Set<() => void>()
 let nowMs = Date.now()
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** One clock for all: a page with a thousand times must not have a thousand timers. */
+/** All instances share one timer: a page may show a thousand times. */
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= setInterval(() => {
@@ -21,8 +21,8 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-/** How long ago, with the exact time for those who point at it. */
-export function Ago({ date }: { readonly date: Date | undefined }) {
+/** A relative time, with the exact time as a tooltip. */
+export function RelativeTime({ date }: { readonly date: Date | undefined }) {
   const now = useSyncExternalStore(subscribe, () => nowMs)
   if (date === undefined) return <span className="quiet">–</span>
   const iso = date.toISOString()

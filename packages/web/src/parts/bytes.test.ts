@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bytesText, megabytesText } from './bytes.ts'
+import { formatBytes, formatMegabytes } from './bytes.ts'
 
 const CASES = [
   [0, '0 B'],
@@ -13,6 +13,6 @@ const CASES = [
 ] as const
 
 for (const [bytes, text] of CASES)
-  test(`${bytes} bytes are written ${text}`, () => assert.equal(bytesText(bytes), text))
+  test(`${bytes} bytes are written ${text}`, () => assert.equal(formatBytes(bytes), text))
 
-test('megabytes become the unit that fits', () => assert.equal(megabytesText(2_048), '2 GiB'))
+test('megabytes become the unit that fits', () => assert.equal(formatMegabytes(2_048), '2 GiB'))

@@ -1,7 +1,7 @@
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 
-/** `640 B`, `1.5 KiB`, `12 GiB`: three digits are enough to compare by. */
-export function bytesText(bytes: number): string {
+/** Formats a size with up to three digits: `640 B`, `1.5 KiB`, `12 GiB`. */
+export function formatBytes(bytes: number): string {
   let value = Math.max(0, bytes)
   let unit = 0
   while (value >= 1024 && unit < UNITS.length - 1) {
@@ -12,7 +12,7 @@ export function bytesText(bytes: number): string {
   return `${value.toFixed(digits)} ${UNITS[unit] ?? 'B'}`
 }
 
-/** For what the API counts in megabytes. */
-export function megabytesText(megabytes: number): string {
-  return bytesText(megabytes * 1024 * 1024)
+/** Formats a size that the API counts in megabytes. */
+export function formatMegabytes(megabytes: number): string {
+  return formatBytes(megabytes * 1024 * 1024)
 }

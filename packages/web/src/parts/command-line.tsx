@@ -1,28 +1,28 @@
 import { useSession } from '../session/session.tsx'
 import { CopyButton } from './copy-button.tsx'
-import { curlLine, type ApiCall } from './curl-line.ts'
+import { formatCurl, type ApiCall } from './curl-line.ts'
 
-interface CommandLineProps {
-  /** The command that does the same: `reeve job status web`; absent where there is none. */
+interface CliAndApiPanelProps {
+  /** The equivalent command, such as `reeve job status web`; absent without one. */
   readonly cli?: string | undefined
-  /** The request that the page makes. */
+  /** The request of the page. */
   readonly call: ApiCall
 }
 
-/** What this page does, for a terminal: the pages hold nothing back. */
-export function CommandLine({ cli, call }: CommandLineProps) {
+/** Shows the equivalent CLI command and API request of a page. */
+export function CliAndApiPanel({ cli, call }: CliAndApiPanelProps) {
   const { api, identity } = useSession()
-  const curl = curlLine(call, { address: api.address, hasToken: identity?.token !== undefined })
+  const curl = formatCurl(call, { address: api.address, hasToken: identity?.token !== undefined })
   return (
     <details className="command-line">
       <summary>CLI & API</summary>
-      {cli !== undefined && <Line name="Command" text={cli} />}
-      <Line name="Request" text={curl} />
+      {cli !== undefined && <CopyableLine name="Command" text={cli} />}
+      <CopyableLine name="Request" text={curl} />
     </details>
   )
 }
 
-function Line({ name, text }: { readonly name: string; readonly text: string }) {
+function CopyableLine({ name, text }: { readonly name: string; readonly text: string }) {
   return (
     <div className="command">
       <span className="command-name">{name}</span>

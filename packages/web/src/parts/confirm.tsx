@@ -1,7 +1,7 @@
 import { createContext, use, useCallback, useState, type ReactNode } from 'react'
 import { Dialog } from './dialog.tsx'
 
-export interface Question {
+export interface Confirmation {
   readonly title: string
   readonly body: ReactNode
   /** The verb on the button: `Stop the job`. */
@@ -9,44 +9,44 @@ export interface Question {
   readonly isDangerous?: boolean
 }
 
-type Ask = (question: Question) => Promise<boolean>
+type Confirm = (question: Confirmation) => Promise<boolean>
 
-const ConfirmContext = createContext<Ask>(() => Promise.resolve(false))
+const ConfirmContext = createContext<Confirm>(() => Promise.resolve(false))
 
-/** Asks before something that cannot be taken back. */
-export function useConfirm(): Ask {
+/** Returns a function that asks for confirmation in a dialog. */
+export function useConfirm(): Confirm {
   return use(ConfirmContext)
 }
 
-interface Open extends Question {
-  readonly answer: (isSure: boolean) => void
+interface OpenConfirmation extends Confirmation {
+  readonly resolve: (isSure: boolean) => void
 }
 
 export function ConfirmProvider({ children }: { readonly children: ReactNode }) {
-  const [open, setOpen] = useState<Open>()
-  const ask = useCallback<Ask>((question) => {
+  const [open, setOpen] = useState<OpenConfirmation>()
+  const confirm = useCallback<Confirm>((confirmation) => {
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    setOpen({ ...question, answer: resolve })
+    setOpen({ ...confirmation, resolve: resolve })
     return promise
   }, [])
-  const end = (isSure: boolean) => {
-    open?.answer(isSure)
+  const close = (isConfirmed: boolean) => {
+    open?.resolve(isConfirmed)
     setOpen(undefined)
   }
   return (
-    <ConfirmContext value={ask}>
+    <ConfirmContext value={confirm}>
       {children}
       {open !== undefined && (
-        <Dialog title={open.title} onClose={() => end(false)}>
+        <Dialog title={open.title} onClose={() => close(false)}>
           <div className="dialog-text">{open.body}</div>
           <div className="row dialog-actions">
-            <button type="button" className="button" onClick={() => end(false)}>
+            <button type="button" className="button" onClick={() => close(false)}>
               Cancel
             </button>
             <button
               type="button"
               className={open.isDangerous === true ? 'button danger' : 'button primary'}
-              onClick={() => end(true)}
+              onClick={() => close(true)}
             >
               {open.action}
             </button>

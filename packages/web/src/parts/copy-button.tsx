@@ -14,7 +14,7 @@ export function CopyButton({ text, what }: CopyButtonProps) {
       await navigator.clipboard.writeText(text)
       toast({ kind: 'good', text: `Copied ${what}.` })
     } catch {
-      // The browser gives the clipboard only to secure origins, and only when it likes.
+      // Browsers allow clipboard access only on secure origins and with permission.
       toast({ kind: 'bad', text: `The browser did not allow copying ${what}.` })
     }
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { curlLine, quoted, type ApiCall } from './curl-line.ts'
+import { formatCurl, quoteShellArg, type ApiCall } from './curl-line.ts'
 
 const address = 'http://127.0.0.1:4646'
 const CASES: readonly {
@@ -30,6 +30,6 @@ const CASES: readonly {
 
 for (const { call, hasToken = false, line } of CASES)
   test(`the request in a terminal: ${line}`, () =>
-    assert.equal(curlLine(call, { address, hasToken }), line))
+    assert.equal(formatCurl(call, { address, hasToken }), line))
 
-test('a plain word needs no quotes', () => assert.equal(quoted('web-1.2'), 'web-1.2'))
+test('a plain word needs no quotes', () => assert.equal(quoteShellArg('web-1.2'), 'web-1.2'))

@@ -1,6 +1,6 @@
 import { HEADERS } from '@reeve/contract'
 
-/** A request as a person would type it. */
+/** A request to show as a curl command. */
 export interface ApiCall {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With parameters filled in and encoded: `/v1/job/web`. */
@@ -9,13 +9,13 @@ export interface ApiCall {
   readonly body?: unknown
 }
 
-interface Surroundings {
+interface CurlOptions {
   readonly address: string
   readonly hasToken: boolean
 }
 
-/** The secret is never in it: a line that is copied is also pasted into chats. */
-export function curlLine(call: ApiCall, { address, hasToken }: Surroundings): string {
+/** Formats a curl command. It refers to `$REEVE_TOKEN`, because commands are shared. */
+export function formatCurl(call: ApiCall, { address, hasToken }: CurlOptions): string {
   const { method = 'GET', path, query = {}, body } = call
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
@@ -30,14 +30,14 @@ export function curlLine(call: ApiCall, { address, hasToken }: Surroundings): st
     ...(method === 'GET' ? [] : ['-X', method]),
     ...(hasToken || isGovernance ? ['-H', `"${header}"`] : []),
     ...(isGovernance && body !== undefined
-      ? ['-H', quoted('Content-Type: application/vnd.api+json')]
+      ? ['-H', quoteShellArg('Content-Type: application/vnd.api+json')]
       : []),
-    quoted(url),
-    ...(body === undefined ? [] : ['-d', quoted(JSON.stringify(body))]),
+    quoteShellArg(url),
+    ...(body === undefined ? [] : ['-d', quoteShellArg(JSON.stringify(body))]),
   ].join(' ')
 }
 
-/** For a shell: single quotes protect everything but themselves. */
-export function quoted(text: string): string {
+/** Quotes a shell argument with single quotes if necessary. */
+export function quoteShellArg(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

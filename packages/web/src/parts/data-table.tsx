@@ -3,51 +3,51 @@ import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Link } from '../routing/link.tsx'
 import { hrefWith } from '../routing/location.ts'
 import { Loading } from './loading.tsx'
-import { roomOf } from './table-room.ts'
+import { requiredWidth } from './table-room.ts'
 import { useListKeys } from './use-list-keys.ts'
 
 export interface Column<Row> {
   readonly id: string
   readonly head: string
   readonly cell: (row: Row) => ReactNode
-  /** CSS width; the columns without one share the rest. */
+  /** CSS width; columns without one share the remaining space. */
   readonly width?: string
   readonly align?: 'end'
-  /** Left out where the table is too narrow for all of its columns. */
+  /** Hidden if the table is too narrow for all columns. */
   readonly isExtra?: boolean
-  /** What the API calls the order by this column: its head becomes a link to it. */
+  /** Sort key of the API; the heading becomes a link. */
   readonly sort?: string
 }
 
 export interface DataTableProps<Row> {
-  /** What is listed, for those who hear the page. */
+  /** Accessible name of the table. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
-  /** Where a row leads: its first cell becomes the link. */
+  /** Page of a row; its first cell becomes the link. */
   readonly hrefOf?: (row: Row) => string
   /** Shown when there are no rows. */
   readonly empty: ReactNode
-  /** For lists that come in pages. */
+  /** For paginated lists. */
   readonly hasMore?: boolean
-  readonly onEnd?: () => void
-  /** The order that the rows are in, such as `-name`; absent where there is only one. */
+  readonly onEndReached?: () => void
+  /** Current sort key, such as `-name`; absent if the order is fixed. */
   readonly sort?: string
 }
 
 const ROW_PX = 40
-/** Below this all rows are drawn: they are searchable in the page and printable. */
-const VIRTUAL_FROM = 200
-/** How many rows before the end the next page is asked for. */
-const AHEAD = 30
+/** Shorter lists are rendered completely, so that they can be searched and printed. */
+const VIRTUALIZE_FROM_ROWS = 200
+/** Number of rows before the end at which the next page is requested. */
+const PREFETCH_ROWS = 30
 
-/** Rows of one kind. However many there are, only those that are seen are in the document. */
+/** A table. Long lists are virtualized: only visible rows are in the document. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, columns, rows, empty, hasMore = false } = props
   const body = useRef<HTMLTableSectionElement>(null)
   const view = useVisibleRows(props, body)
-  const [active, setActive] = useListKeys(body, { count: rows.length, reveal: view.reveal })
+  const [active, setActive] = useListKeys(body, { count: rows.length, scrollIntoView: view.reveal })
   if (rows.length === 0) return empty
   return (
     <div className="table-box">
@@ -55,12 +55,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         className="table"
         aria-label={label}
         aria-rowcount={hasMore ? -1 : rows.length + 1}
-        data-room={roomOf(columns)}
+        data-room={requiredWidth(columns)}
       >
         <thead>
           <tr aria-rowindex={1}>
             {columns.map((column) => (
-              <ColumnHead key={column.id} column={column} current={props.sort} />
+              <ColumnHeading key={column.id} column={column} current={props.sort} />
             ))}
           </tr>
         </thead>
@@ -83,12 +83,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   )
 }
 
-interface ColumnHeadProps<Row> {
+interface ColumnHeadingProps<Row> {
   readonly column: Column<Row>
   readonly current: string | undefined
 }
 
-function ColumnHead<Row>({ column, current }: ColumnHeadProps<Row>) {
+function ColumnHeading<Row>({ column, current }: ColumnHeadingProps<Row>) {
   const { head, width, align, isExtra, sort } = column
   const isSorted = current !== undefined && sort !== undefined
   const direction = current === sort ? 'ascending' : current === `-${sort}` ? 'descending' : 'none'
@@ -122,17 +122,17 @@ function keyAt<Row>({ rows, keyOf }: DataTableProps<Row>, index: number): string
 
 interface VisibleRows {
   readonly indexes: readonly number[]
-  /** Height of what is not drawn. */
+  /** Height of the rows that are not rendered. */
   readonly above: number
   readonly below: number
   readonly reveal: (index: number) => void
 }
 
 function useVisibleRows<Row>(
-  { rows, hasMore = false, onEnd }: DataTableProps<Row>,
+  { rows, hasMore = false, onEndReached }: DataTableProps<Row>,
   body: { readonly current: HTMLElement | null },
 ): VisibleRows {
-  const isVirtual = rows.length >= VIRTUAL_FROM || hasMore
+  const isVirtual = rows.length >= VIRTUALIZE_FROM_ROWS || hasMore
   const [margin, setMargin] = useState(0)
   const virtual = useVirtualizer({
     count: rows.length,
@@ -150,10 +150,10 @@ function useVisibleRows<Row>(
   }, [body, isVirtual, rows.length === 0])
   const items = virtual.getVirtualItems()
   const last = items.at(-1)
-  const isNearEnd = hasMore && (last?.index ?? 0) >= rows.length - AHEAD
+  const isNearEnd = hasMore && (last?.index ?? 0) >= rows.length - PREFETCH_ROWS
   useLayoutEffect(() => {
-    if (isNearEnd) onEnd?.()
-  }, [isNearEnd, rows.length, onEnd])
+    if (isNearEnd) onEndReached?.()
+  }, [isNearEnd, rows.length, onEndReached])
   if (!isVirtual) return { indexes: [...rows.keys()], above: 0, below: 0, reveal: () => undefined }
   const end = last === undefined ? 0 : last.end - margin
   return {
@@ -190,9 +190,9 @@ function TableRow<Row>(props: TableRowProps<Row>) {
       className={isActive ? 'active' : undefined}
       onFocus={onFocus}
     >
-      {columns.map(({ id, cell, align, isExtra }, place) => (
+      {columns.map(({ id, cell, align, isExtra }, columnIndex) => (
         <td key={id} className={classOf(align, isExtra)}>
-          {place === 0 && hrefOf !== undefined ? (
+          {columnIndex === 0 && hrefOf !== undefined ? (
             <Link href={hrefOf(row)} className="row-link">
               {cell(row)}
             </Link>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '@reeve/sdk'
-import { describeFailure } from './describe-failure.ts'
+import { describeError } from './describe-failure.ts'
 
 function notFound(code: string): ApiError {
   return new ApiError({
@@ -17,11 +17,11 @@ function notFound(code: string): ApiError {
 }
 
 test('files that a node has removed are no matter of another token', () => {
-  const { title, canSignIn } = describeFailure(notFound('allocation-not-on-node'))
+  const { title, canSignIn } = describeError(notFound('allocation-not-on-node'))
   assert.equal(title, 'The node has no files of this allocation.')
   assert.equal(canSignIn, undefined)
 })
 
 test('what is not there may be there for another token', () => {
-  assert.equal(describeFailure(notFound('job-not-found')).canSignIn, true)
+  assert.equal(describeError(notFound('job-not-found')).canSignIn, true)
 })

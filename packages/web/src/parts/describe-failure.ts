@@ -1,15 +1,15 @@
 import { ApiError, ConnectionError } from '@reeve/sdk'
 
-interface Described {
+interface ErrorDescription {
   readonly title: string
   readonly text: string
   readonly advice: string
   readonly canSignIn?: boolean
 }
 
-/** What the server said, in its words, and what can be done about it. */
-export function describeFailure(error: unknown): Described {
-  if (error instanceof ApiError) return describeRefusal(error)
+/** Returns the text of an error, with advice. */
+export function describeError(error: unknown): ErrorDescription {
+  if (error instanceof ApiError) return describeApiError(error)
   if (error instanceof ConnectionError)
     return {
       title: 'The server cannot be reached.',
@@ -23,7 +23,7 @@ export function describeFailure(error: unknown): Described {
   }
 }
 
-function describeRefusal(error: ApiError): Described {
+function describeApiError(error: ApiError): ErrorDescription {
   const { code, status, text, requestId } = error
   if (status === 401 || status === 403)
     return {
@@ -37,7 +37,7 @@ function describeRefusal(error: ApiError): Described {
       title: 'The node has no files of this allocation.',
       text,
       advice:
-        'It has not begun with it yet, or has removed them: of allocations that have ended, a node keeps the latest only. The overview still says what happened.',
+        'The allocation has not started yet, or its files were deleted: a node keeps the latest ended allocations only. The overview shows its events.',
     }
   if (status === 404)
     return {

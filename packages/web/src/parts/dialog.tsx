@@ -7,11 +7,11 @@ interface DialogProps {
   readonly className?: string
 }
 
-/** A window above the page. The browser keeps the focus in it and gives it back afterwards. */
+/** A modal dialog. The browser traps the focus and restores it on close. */
 export function Dialog({ title, onClose, children, className = '' }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // Closed while it is still in the document: one that was taken out gives no focus back.
+  // Closed while it is still in the document; otherwise the focus is not restored.
   useLayoutEffect(() => {
     const dialog = ref.current
     dialog?.showModal()

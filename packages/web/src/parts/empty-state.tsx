@@ -3,14 +3,14 @@ import { CopyButton } from './copy-button.tsx'
 
 interface EmptyStateProps {
   readonly title: string
-  /** What would be here, and how it comes to be. */
+  /** What the list contains, and how to create the first entry. */
   readonly children: ReactNode
-  /** The command that makes the first one. */
+  /** The command that creates the first entry. */
   readonly command?: string
   readonly action?: ReactNode
 }
 
-/** Nothing to show is the best moment to say what the page is for. */
+/** The notice of an empty list: it explains the purpose of the page. */
 export function EmptyState({ title, children, command, action }: EmptyStateProps) {
   return (
     <div className="empty">

@@ -2,22 +2,22 @@ import { useState } from 'react'
 import { Link } from '../routing/link.tsx'
 import { currentAddress } from '../routing/location.ts'
 import { paths } from '../paths.ts'
-import { describeFailure } from './describe-failure.ts'
+import { describeError } from './describe-failure.ts'
 import { Icon } from './icon.tsx'
 import type { Crumb } from './page-head.tsx'
 
-interface FailureProps {
+interface ErrorMessageProps {
   readonly error: unknown
   readonly retry?: (() => void) | undefined
-  /** Where to go on from what cannot be shown. */
+  /** The page that the back button opens. */
   readonly back?: Crumb | undefined
 }
 
-/** Why something cannot be shown, with the next step. */
-export function Failure({ error, retry, back }: FailureProps) {
-  // The failure stays until there is an answer: the button says that one is waited for.
+/** An error with advice, and buttons to retry, sign in or go back. */
+export function ErrorMessage({ error, retry, back }: ErrorMessageProps) {
+  // The error stays until the retry completes; the button shows the progress.
   const [retried, setRetried] = useState<unknown>()
-  const { title, text, advice, canSignIn } = describeFailure(error)
+  const { title, text, advice, canSignIn } = describeError(error)
   return (
     <div className="failure" role="alert">
       <Icon name="failed" />

@@ -1,14 +1,14 @@
 import { useId, type ReactNode } from 'react'
-import { useProblem } from './form-failure.ts'
+import { useFieldProblem } from './form-failure.ts'
 
 interface FieldProps {
   readonly label: string
   readonly isOptional?: boolean
-  /** What it is called in the request: what the server has against it is said here then. */
+  /** Attribute of the request; its validation errors are shown at the field. */
   readonly attribute?: string | undefined
-  /** Under the field: read out after its name, and not as a part of it. */
+  /** Help text below the field, announced as its description. */
   readonly hint?: ReactNode
-  /** Draws the control with what joins it to its label. */
+  /** Renders the control with the attributes that connect it to its label. */
   readonly children: (attributes: FieldAttributes) => ReactNode
 }
 
@@ -18,10 +18,10 @@ interface FieldAttributes {
   readonly 'aria-invalid': true | undefined
 }
 
-/** A control of a form with its name. */
+/** A form control with label, error and help text. */
 export function Field({ label, isOptional = false, attribute, hint, children }: FieldProps) {
   const id = useId()
-  const { notes, ...described } = useNotes({ id, attribute, hint })
+  const { notes, ...described } = useFieldNotes({ id, attribute, hint })
   return (
     <div className="field">
       <label htmlFor={id}>
@@ -33,14 +33,14 @@ export function Field({ label, isOptional = false, attribute, hint, children }: 
   )
 }
 
-interface NotesOptions extends Pick<FieldProps, 'attribute' | 'hint'> {
-  /** Of the control. */
+interface FieldNotesOptions extends Pick<FieldProps, 'attribute' | 'hint'> {
+  /** ID of the control. */
   readonly id: string
 }
 
-/** What stands under a control, and what joins the control to it. */
-export function useNotes({ id, attribute, hint }: NotesOptions) {
-  const problem = useProblem(attribute)
+/** Returns error and help text of a control, with the attributes that connect them. */
+export function useFieldNotes({ id, attribute, hint }: FieldNotesOptions) {
+  const problem = useFieldProblem(attribute)
   const problemId = problem === undefined ? undefined : `${id}-problem`
   const hintId = hint === undefined ? undefined : `${id}-hint`
   const ids = [problemId, hintId].filter((one) => one !== undefined)

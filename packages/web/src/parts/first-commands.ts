@@ -1,13 +1,13 @@
-import { quoted } from './curl-line.ts'
+import { quoteShellArg } from './curl-line.ts'
 
-const RUN_JOB = 'reeve job init && reeve job run example.hcl'
+const RUN_EXAMPLE_JOB = 'reeve job init && reeve job run example.hcl'
 const ACL_POLICY = `echo 'namespace "default" { policy = "read" }' | reeve acl policy apply readers -`
 
 /** The first command that an empty page suggests. Each works unchanged on a fresh server. */
 export const FIRST_COMMANDS = {
-  jobs: RUN_JOB,
-  allocations: RUN_JOB,
-  deployments: RUN_JOB,
+  jobs: RUN_EXAMPLE_JOB,
+  allocations: RUN_EXAMPLE_JOB,
+  deployments: RUN_EXAMPLE_JOB,
   variables: 'reeve var put apps/web/db user=web password=secret',
   namespaces: 'reeve namespace apply --description "Team web" web',
   nodePools: 'reeve node pool apply --description "With graphics cards" gpu',
@@ -25,11 +25,11 @@ export const FIRST_COMMANDS = {
 
 /** Starts a node of the server that these pages come from. */
 export function nodeCommand(address: string): string {
-  return `reeve agent --client --join ${quoted(address)} --data-dir ./reeve-node`
+  return `reeve agent --client --join ${quoteShellArg(address)} --data-dir ./reeve-node`
 }
 
-/** A command about something in a namespace. */
-export function commandIn(namespace: string, ...words: readonly string[]): string {
-  const place = namespace === 'default' ? [] : ['--namespace', namespace]
-  return ['reeve', ...[...words, ...place].map(quoted)].join(' ')
+/** Returns a command with the flag of its namespace. */
+export function namespacedCommand(namespace: string, ...args: readonly string[]): string {
+  const namespaceArgs = namespace === 'default' ? [] : ['--namespace', namespace]
+  return ['reeve', ...[...args, ...namespaceArgs].map(quoteShellArg)].join(' ')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '@reeve/sdk'
-import { isSaidAt } from './form-failure.ts'
+import { isShownAtFields } from './form-failure.ts'
 
 /** A refusal of the governance API with an error for each pointer. */
 function refusal(...pointers: readonly (string | undefined)[]): ApiError {
@@ -24,18 +24,18 @@ function refusal(...pointers: readonly (string | undefined)[]): ApiError {
 const FIELDS = new Set(['name', 'email'])
 
 test('what names only attributes that have a field is said at the fields', () => {
-  assert.ok(isSaidAt(FIELDS, refusal('/data/attributes/name')))
-  assert.ok(isSaidAt(FIELDS, refusal('/data/attributes/name', '/data/attributes/email')))
+  assert.ok(isShownAtFields(FIELDS, refusal('/data/attributes/name')))
+  assert.ok(isShownAtFields(FIELDS, refusal('/data/attributes/name', '/data/attributes/email')))
 })
 
 test('what names anything else is said of the whole form', () => {
   for (const pointer of ['/data/attributes/kind', '/data/attributes/name/0', '/data', undefined]) {
-    assert.equal(isSaidAt(FIELDS, refusal(pointer)), false, pointer)
-    assert.equal(isSaidAt(FIELDS, refusal('/data/attributes/name', pointer)), false, pointer)
+    assert.equal(isShownAtFields(FIELDS, refusal(pointer)), false, pointer)
+    assert.equal(isShownAtFields(FIELDS, refusal('/data/attributes/name', pointer)), false, pointer)
   }
 })
 
 test('what names nothing, as the workload API and a lost connection do, is too', () => {
-  assert.equal(isSaidAt(FIELDS, refusal()), false)
-  assert.equal(isSaidAt(FIELDS, new Error('no answer')), false)
+  assert.equal(isShownAtFields(FIELDS, refusal()), false)
+  assert.equal(isShownAtFields(FIELDS, new Error('no answer')), false)
 })

@@ -1,73 +1,73 @@
 import { ApiError } from '@reeve/sdk'
 import { createContext, use, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 
-type ShowFailure = (error: unknown) => void
+type ShowError = (error: unknown) => void
 
-let shownBy: ShowFailure | undefined
+let openFormHandler: ShowError | undefined
 
 /**
- * Shows a failure in the form that is open in a window; undefined when none is. What is behind a
- * window cannot be used or read: what begins while a form is open began in it, and is told in it.
+ * Returns the error handler of the open form dialog, if any. Dialogs are modal, so a request that
+ * starts now belongs to the form.
  */
-export function openForm(): ShowFailure | undefined {
-  return shownBy
+export function openFormErrorHandler(): ShowError | undefined {
+  return openFormHandler
 }
 
-interface FormFailure {
+interface FormError {
   readonly error: unknown
-  /** Whether nothing of it is left to say that no field says. */
-  readonly isAtFields: boolean
+  /** Whether the fields show all parts of the error. */
+  readonly isShownAtFields: boolean
 }
 
 interface OpenForm {
   readonly error: unknown
-  /** Says that an attribute has a field, until what it gives is called. */
-  readonly addField: (attribute: string) => () => void
+  /** Registers the field of an attribute; returns a function that removes it. */
+  readonly registerField: (attribute: string) => () => void
 }
 
-/** The form that a field is in. */
+/** The form that contains a field. */
 export const FormContext = createContext<OpenForm | undefined>(undefined)
 
-/** What the server has against the whole of a form; its fields take theirs from the context. */
-export function useFormFailure() {
-  const [failure, setFailure] = useState<FormFailure>()
+/** Holds the error of a form; fields read theirs from the context. */
+export function useFormError() {
+  const [failure, setFailure] = useState<FormError>()
   const fields = useRef(new Set<string>())
   useEffect(() => {
     const show = (error: unknown) =>
-      setFailure({ error, isAtFields: isSaidAt(fields.current, error) })
-    shownBy = show
+      setFailure({ error, isShownAtFields: isShownAtFields(fields.current, error) })
+    openFormHandler = show
     return () => {
-      if (shownBy === show) shownBy = undefined
+      if (openFormHandler === show) openFormHandler = undefined
     }
   }, [])
-  const addField = useCallback((attribute: string) => {
+  const registerField = useCallback((attribute: string) => {
     const all = fields.current.add(attribute)
     return () => all.delete(attribute)
   }, [])
   const error = failure?.error
-  const context = useMemo<OpenForm>(() => ({ error, addField }), [error, addField])
-  return { failure, context, forget: () => setFailure(undefined) }
+  const context = useMemo<OpenForm>(() => ({ error, registerField }), [error, registerField])
+  return { failure, context, clear: () => setFailure(undefined) }
 }
 
-/** What the server has against the field of an attribute; undefined when nothing. */
-export function useProblem(attribute: string | undefined): string | undefined {
+/** Returns the error of the field of an attribute, if any. */
+export function useFieldProblem(attribute: string | undefined): string | undefined {
   const form = use(FormContext)
-  const addField = form?.addField
+  const registerField = form?.registerField
   useEffect(
-    () => (attribute === undefined ? undefined : addField?.(attribute)),
-    [attribute, addField],
+    () => (attribute === undefined ? undefined : registerField?.(attribute)),
+    [attribute, registerField],
   )
   if (attribute === undefined || !(form?.error instanceof ApiError)) return undefined
-  return form.error.detailsAt(pointerOf(attribute)).join('\n') || undefined
+  return form.error.detailsAt(attributePointer(attribute)).join('\n') || undefined
 }
 
-/** Whether the fields of these attributes say everything that is wrong. */
-export function isSaidAt(attributes: ReadonlySet<string>, error: unknown): boolean {
+/** Reports whether the fields of these attributes show the complete error. */
+export function isShownAtFields(attributes: ReadonlySet<string>, error: unknown): boolean {
   if (!(error instanceof ApiError) || error.errors.length === 0) return false
-  const pointers = new Set<string | undefined>([...attributes].map(pointerOf))
+  const pointers = new Set<string | undefined>([...attributes].map(attributePointer))
   return error.errors.every(({ source }) => pointers.has(source?.pointer))
 }
 
-function pointerOf(attribute: string): string {
+function attributePointer(attribute: string): string {
   return `/data/attributes/${attribute}`
 }

@@ -1,14 +1,14 @@
 import { useId, type ReactNode } from 'react'
 import { DialogForm, type DialogFormProps } from './dialog-form.tsx'
 import { Dialog } from './dialog.tsx'
-import { Field, useNotes } from './field.tsx'
+import { Field, useFieldNotes } from './field.tsx'
 
 interface ControlProps<Value> {
   readonly label: string
   readonly value: Value
   readonly onChange: (value: Value) => void
   readonly hint?: ReactNode
-  /** What it is called in the request: what the server has against it is said here then. */
+  /** Attribute of the request; its validation errors are shown at the field. */
   readonly attribute?: string
 }
 
@@ -38,7 +38,7 @@ interface ChoiceFieldProps<Value extends string> extends ControlProps<Value> {
   readonly textOf?: (value: Value) => string
 }
 
-/** One of a few words of the API. */
+/** A select for an enum of the API. */
 export function ChoiceField<Value extends string>(props: ChoiceFieldProps<Value>) {
   const { choices, textOf = (one) => one, value, onChange, ...field } = props
   return (
@@ -66,7 +66,7 @@ export function ChoiceField<Value extends string>(props: ChoiceFieldProps<Value>
 export function CheckField(props: ControlProps<boolean>) {
   const { label, value, onChange, ...notes } = props
   const id = useId()
-  const { notes: drawn, ...described } = useNotes({ id, ...notes })
+  const { notes: drawn, ...described } = useFieldNotes({ id, ...notes })
   return (
     <div className="field">
       <span className="check">
@@ -86,11 +86,11 @@ export function CheckField(props: ControlProps<boolean>) {
 
 interface FormDialogProps extends Omit<DialogFormProps, 'onSubmit'> {
   readonly title: string
-  /** Whether it was done: the window closes then. */
+  /** Resolves to whether it succeeded; the dialog closes then. */
   readonly onSubmit: () => Promise<boolean>
 }
 
-/** A window above the page with nothing but a form. */
+/** A dialog with a form. */
 export function FormDialog({ title, onSubmit, ...form }: FormDialogProps) {
   const submit = async () => {
     if (await onSubmit()) form.onClose()

@@ -1,18 +1,18 @@
-interface Scrolled {
+interface ScrollPosition {
   readonly scrollLeft: number
   readonly clientWidth: number
   readonly scrollWidth: number
 }
 
-type Sides = 'none' | 'start' | 'end' | 'both'
+type HiddenSides = 'none' | 'start' | 'end' | 'both'
 
-/** Browsers round these numbers, each its own way. */
-const ROUNDED_PX = 1
+/** Tolerance, because browsers round these values differently. */
+const ROUNDING_PX = 1
 
-/** At which edges of something that scrolls sideways there is more than is seen. */
-export function hiddenSides({ scrollLeft, clientWidth, scrollWidth }: Scrolled): Sides {
-  const isMoreBefore = scrollLeft > ROUNDED_PX
-  const isMoreAfter = scrollLeft + clientWidth < scrollWidth - ROUNDED_PX
+/** Returns the edges of a horizontally scrolled element that hide content. */
+export function hiddenSides({ scrollLeft, clientWidth, scrollWidth }: ScrollPosition): HiddenSides {
+  const isMoreBefore = scrollLeft > ROUNDING_PX
+  const isMoreAfter = scrollLeft + clientWidth < scrollWidth - ROUNDING_PX
   if (isMoreBefore && isMoreAfter) return 'both'
   if (isMoreBefore) return 'start'
   return isMoreAfter ? 'end' : 'none'

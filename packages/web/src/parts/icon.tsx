@@ -1,4 +1,4 @@
-/** Shapes, drawn on 16 by 16: states differ by shape first and by colour second. */
+/** Icons of 16 by 16 pixels. States differ by shape first and by colour second. */
 const SHAPES = {
   running: <path d="M5 3.2v9.6L13 8z" fill="currentColor" />,
   pending: (
@@ -78,7 +78,7 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES
 
-/** A picture beside words that say the same; without them, `label` says it. */
+/** An icon. `label` is required if no text beside it has the same meaning. */
 export function Icon({ name, label }: { readonly name: IconName; readonly label?: string }) {
   const naming =
     label === undefined ? { 'aria-hidden': true } : { role: 'img', 'aria-label': label }

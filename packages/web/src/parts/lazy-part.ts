@@ -1,8 +1,8 @@
 import { ConnectionError } from '@reeve/sdk'
 import { lazy, type ComponentType, type LazyExoticComponent } from 'react'
 
-/** A part whose code is loaded when it is first drawn. See `FailureBoundary` for when it is not. */
-export function lazyPart<Props>(
+/** Loads a component on first rendering. `ErrorBoundary` handles failed loads. */
+export function lazyComponent<Props>(
   load: () => Promise<ComponentType<Props>>,
 ): LazyExoticComponent<ComponentType<Props>> {
   return lazy(async () => {

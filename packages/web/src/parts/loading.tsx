@@ -1,4 +1,4 @@
-/** Shown only when it takes long enough to be noticed; see the style. */
+/** A loading text; the style sheet shows it only after a delay. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <p className="loading" role="status">

@@ -1,23 +1,25 @@
 import { useEffect, useRef, useState } from 'react'
 import type { TextStream } from '../data/use-text-stream.ts'
-import { Failure } from './failure.tsx'
+import { ErrorMessage } from './failure.tsx'
 
 interface LogViewProps {
-  /** What is shown, for those who hear the page. */
+  /** Accessible name of the log. */
   readonly label: string
   readonly stream: TextStream
-  /** Only lines that hold this are shown, with it marked. */
+  /** Shows only lines that contain this text, and highlights it. */
   readonly search: string
 }
 
-/** Lines as they come. The view stays at the end unless somebody scrolls up. */
+/** A live log. The view follows the end unless the user scrolls up. */
 export function LogView({ label, stream, search }: LogViewProps) {
   const box = useRef<HTMLDivElement>(null)
   const [isAtEnd, setAtEnd] = useState(true)
   const { log, isOpen, error, retry } = stream
-  const wanted = search.toLowerCase()
+  const searchText = search.toLowerCase()
   const lines =
-    wanted === '' ? log.lines : log.lines.filter((line) => line.toLowerCase().includes(wanted))
+    searchText === ''
+      ? log.lines
+      : log.lines.filter((line) => line.toLowerCase().includes(searchText))
   useEffect(() => {
     if (isAtEnd) box.current?.scrollTo(0, box.current.scrollHeight)
   }, [isAtEnd, lines])
@@ -28,28 +30,28 @@ export function LogView({ label, stream, search }: LogViewProps) {
   }
   return (
     <>
-      {error !== undefined && <Failure error={error} retry={retry} />}
+      {error !== undefined && <ErrorMessage error={error} retry={retry} />}
       <div ref={box} className="log" role="log" aria-label={label} tabIndex={0} onScroll={onScroll}>
         {log.dropped > 0 && <p className="quiet">{log.dropped} earlier lines are not shown.</p>}
         {lines.map((line, index) => (
-          <div key={log.dropped + index}>{mark(line, wanted)}</div>
+          <div key={log.dropped + index}>{highlightMatch(line, searchText)}</div>
         ))}
         {lines.length === 0 && (
-          <p className="quiet">{isOpen ? 'Waiting for the first line…' : 'There is no output.'}</p>
+          <p className="quiet">{isOpen ? 'Waiting for the first line…' : 'No output.'}</p>
         )}
       </div>
     </>
   )
 }
 
-function mark(line: string, wanted: string) {
-  const place = wanted === '' ? -1 : line.toLowerCase().indexOf(wanted)
-  if (place === -1) return line === '' ? ' ' : line
+function highlightMatch(line: string, searchText: string) {
+  const matchIndex = searchText === '' ? -1 : line.toLowerCase().indexOf(searchText)
+  if (matchIndex === -1) return line === '' ? ' ' : line
   return (
     <>
-      {line.slice(0, place)}
-      <mark>{line.slice(place, place + wanted.length)}</mark>
-      {line.slice(place + wanted.length)}
+      {line.slice(0, matchIndex)}
+      <mark>{line.slice(matchIndex, matchIndex + searchText.length)}</mark>
+      {line.slice(matchIndex + searchText.length)}
     </>
   )
 }

@@ -1,4 +1,4 @@
-/** The names in a text with commas or spaces between them. */
-export function namesIn(text: string): string[] {
+/** Splits a text at commas and spaces. */
+export function parseNames(text: string): string[] {
   return text.split(/[\s,]+/).filter((name) => name !== '')
 }

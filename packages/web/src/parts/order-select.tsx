@@ -1,11 +1,11 @@
 import { hrefWith, navigate } from '../routing/location.ts'
 
-/** The API walks its lists from either end. */
+/** Reads the order from the URL; newest first is the default. */
 export function isNewestFirst(search: URLSearchParams): boolean {
   return search.get('order') !== 'oldest'
 }
 
-/** Which end of a list comes first; the choice is in the address. */
+/** Selects the order of a list; the selection is part of the URL. */
 export function OrderSelect({ search }: { readonly search: URLSearchParams }) {
   return (
     <select

@@ -6,19 +6,19 @@ export interface Crumb {
   readonly href: string
 }
 
-interface PageHeadProps {
+interface PageHeaderProps {
   readonly title: string
   /** The pages above this one, outermost first. */
   readonly crumbs?: readonly Crumb[]
-  /** Beside the title: states. */
+  /** Shown beside the title, such as a status. */
   readonly aside?: ReactNode
   readonly actions?: ReactNode
   /** One sentence under the title. */
   readonly lead?: ReactNode
 }
 
-/** The top of every page: where one is, what it is, what can be done. */
-export function PageHead({ title, crumbs = [], aside, actions, lead }: PageHeadProps) {
+/** The header of every page: breadcrumbs, title and actions. */
+export function PageHeader({ title, crumbs = [], aside, actions, lead }: PageHeaderProps) {
   useEffect(() => {
     document.title = `${title} · Reeve`
   }, [title])

@@ -1,4 +1,4 @@
-const COLOURS = [
+const PALETTE_COLOURS = [
   'text',
   'quiet',
   'sunken',
@@ -10,9 +10,9 @@ const COLOURS = [
   'accent',
   'surface',
 ] as const
-export type Palette = Readonly<Record<(typeof COLOURS)[number], string>>
+export type Palette = Readonly<Record<(typeof PALETTE_COLOURS)[number], string>>
 
-/** A canvas knows no `light-dark()`: the browser works out which of the two each colour is. */
+/** Lets the browser resolve `light-dark()`, which a canvas does not support. */
 export function readPalette(): Palette {
   const probe = document.createElement('span')
   document.body.append(probe)
@@ -21,7 +21,7 @@ export function readPalette(): Palette {
     return getComputedStyle(probe).color
   }
   // The entries are the list's names, each once.
-  const palette = Object.fromEntries(COLOURS.map((name) => [name, read(name)])) as Palette
+  const palette = Object.fromEntries(PALETTE_COLOURS.map((name) => [name, read(name)])) as Palette
   probe.remove()
   return palette
 }

@@ -5,11 +5,11 @@ interface PanelProps {
   /** Buttons at the right of the title. */
   readonly actions?: ReactNode
   readonly children: ReactNode
-  /** Lets what is inside reach the edges, as tables do. */
+  /** Removes the padding, for tables. */
   readonly isFlush?: boolean
 }
 
-/** A part of a page under a heading of its own. */
+/** A section of a page with a heading. */
 export function Panel({ title, actions, children, isFlush = false }: PanelProps) {
   const id = useId()
   return (
@@ -23,13 +23,13 @@ export function Panel({ title, actions, children, isFlush = false }: PanelProps)
   )
 }
 
-interface Fact {
+interface Description {
   readonly name: string
   readonly value: ReactNode
 }
 
-/** Names and values, such as the fields of a record. */
-export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+/** A list of names and values, such as the fields of a record. */
+export function DescriptionList({ facts }: { readonly facts: readonly Description[] }) {
   return (
     <dl className="facts">
       {facts.map(({ name, value }) => (

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import type { Verdict } from '../actions/verdict.ts'
+import type { DisabledReason } from '../actions/verdict.ts'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
 import { ActionButton } from './action-button.tsx'
@@ -11,25 +11,25 @@ export interface Choice {
 }
 
 interface PickerProps {
-  /** What is chosen: `Project`. */
+  /** Label, such as `Project`. */
   readonly label: string
-  /** Names the search: equal keys are one request. */
+  /** Key of the search; equal keys share one request. */
   readonly queryKey: readonly unknown[]
   readonly find: (api: Api, text: string, signal: AbortSignal) => Promise<readonly Choice[]>
   readonly action: string
-  readonly refusal?: Verdict
+  readonly disabledReason?: DisabledReason
   readonly onPick: (choice: Choice) => Promise<void>
 }
 
-/** Chooses one of many by its name; the server searches. */
-export function Picker({ label, queryKey, find, action, refusal, onPick }: PickerProps) {
+/** Selects a record by name, with server-side search. */
+export function Picker({ label, queryKey, find, action, disabledReason, onPick }: PickerProps) {
   const id = useId()
   const [text, setText] = useState('')
   const { api } = useSession()
   const found = useQuery({
     queryKey: [...queryKey, 'picker', text],
     queryFn: ({ signal }) => find(api, text, signal),
-    enabled: refusal === undefined,
+    enabled: disabledReason === undefined,
     placeholderData: keepPreviousData,
   })
   const chosen = found.data?.find((one) => one.text === text)
@@ -48,7 +48,7 @@ export function Picker({ label, queryKey, find, action, refusal, onPick }: Picke
         id={id}
         list={`${id}-choices`}
         placeholder={label}
-        disabled={refusal !== undefined}
+        disabled={disabledReason !== undefined}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
@@ -57,7 +57,7 @@ export function Picker({ label, queryKey, find, action, refusal, onPick }: Picke
           <option key={one.id} value={one.text} />
         ))}
       </datalist>
-      <ActionButton refusal={refusal ?? missing} onAct={pick} isSubmit>
+      <ActionButton disabledReason={disabledReason ?? missing} onAction={pick} isSubmit>
         {action}
       </ActionButton>
     </form>

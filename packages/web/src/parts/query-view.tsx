@@ -1,42 +1,42 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { useKeptFailure } from '../data/kept-failure.ts'
-import { isNotThere, isWithdrawn } from '../data/withdrawn.ts'
-import { Failure } from './failure.tsx'
+import { useStickyError } from '../data/kept-failure.ts'
+import { isNotFound, isGoneOrForbidden } from '../data/withdrawn.ts'
+import { ErrorMessage } from './failure.tsx'
 import { Loading } from './loading.tsx'
-import { PageHead, type Crumb } from './page-head.tsx'
+import { PageHeader, type Crumb } from './page-head.tsx'
 
 interface QueryViewProps<Data> {
   readonly query: UseQueryResult<Data>
-  /** What is loaded, for the words while it is. */
+  /** Name of the content, for the loading text. */
   readonly what: string
   readonly children: (data: Data) => ReactNode
-  /** Something is typed into it, which must not go with what it is about. */
-  readonly isEdited?: boolean
-  /** When the whole page is about it: where that is, also while nothing can be shown. */
-  readonly page?: PagePlace
-  /** What is still known of something that is not there, under the failure. */
-  readonly whenGone?: ReactNode
+  /** Keeps the children mounted after a deletion, because they hold unsaved input. */
+  readonly hasUnsavedInput?: boolean
+  /** Title and breadcrumbs, if the record is the subject of the page. */
+  readonly page?: PageContext
+  /** Shown below a "not found" error. */
+  readonly notFoundContent?: ReactNode
 }
 
-interface PagePlace {
+interface PageContext {
   readonly title: string
-  /** The pages above it, outermost first; the last one is the way back. */
+  /** Parent pages, outermost first; the back button opens the last one. */
   readonly crumbs: readonly Crumb[]
 }
 
 /**
- * Draws what was read, or why it was not. Old data stays while new data is on its way, also when
- * the server is not reached; but what is gone is not shown as if it were there.
+ * Renders the data of a query, or its loading or error state. Cached data stays during a refetch and
+ * while the server is unreachable, but not after the record was deleted.
  */
 export function QueryView<Data>(props: QueryViewProps<Data>) {
-  const { query, what, children, isEdited = false, page } = props
-  const error = useKeptFailure(query)
-  const isGone = isWithdrawn(error)
+  const { query, what, children, hasUnsavedInput = false, page } = props
+  const error = useStickyError(query)
+  const isGone = isGoneOrForbidden(error)
   const failure = (
-    <Failure error={error} retry={() => void query.refetch()} back={page?.crumbs.at(-1)} />
+    <ErrorMessage error={error} retry={() => void query.refetch()} back={page?.crumbs.at(-1)} />
   )
-  if (query.data !== undefined && (isEdited || !isGone))
+  if (query.data !== undefined && (hasUnsavedInput || !isGone))
     return (
       <>
         {isGone && failure}
@@ -46,9 +46,9 @@ export function QueryView<Data>(props: QueryViewProps<Data>) {
   if (error === null) return <Loading what={what} />
   return (
     <>
-      {page !== undefined && <PageHead title={page.title} crumbs={page.crumbs} />}
+      {page !== undefined && <PageHeader title={page.title} crumbs={page.crumbs} />}
       {failure}
-      {isNotThere(error) && props.whenGone}
+      {isNotFound(error) && props.notFoundContent}
     </>
   )
 }

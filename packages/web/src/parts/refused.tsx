@@ -1,4 +1,4 @@
-/** Replaces what may not be seen: why not. */
-export function Refused({ reason }: { readonly reason: string }) {
+/** Shown instead of content that the caller may not read. */
+export function PermissionNotice({ reason }: { readonly reason: string }) {
   return <p className="note tone-warn">{reason}</p>
 }

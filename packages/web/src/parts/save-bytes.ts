@@ -1,13 +1,16 @@
-/** Held in memory until it is whole: the token is in a header, so no link can fetch it. */
-const SAVED_BYTES_MAX = 512 * 1024 * 1024
+/** Downloads are buffered in memory, because a link cannot send the token header. */
+const DOWNLOAD_BYTES_MAX = 512 * 1024 * 1024
 
-/** Hands a stream to the browser as a file to keep. */
-export async function saveBytes(name: string, bytes: ReadableStream<Uint8Array>): Promise<void> {
+/** Saves a stream as a file. */
+export async function downloadStream(
+  name: string,
+  bytes: ReadableStream<Uint8Array>,
+): Promise<void> {
   const parts: BlobPart[] = []
   let size = 0
   for await (const part of bytes) {
     size += part.length
-    if (size > SAVED_BYTES_MAX)
+    if (size > DOWNLOAD_BYTES_MAX)
       throw new Error('The file is larger than 512 MiB: download it with the CLI.')
     parts.push(part.slice())
   }

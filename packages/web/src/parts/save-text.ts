@@ -1,5 +1,5 @@
-/** Hands a text to the browser as a file to keep. */
-export function saveText(name: string, text: string): void {
+/** Saves a text as a file. */
+export function downloadText(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
   const link = document.createElement('a')
   link.href = url

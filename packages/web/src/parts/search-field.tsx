@@ -3,28 +3,28 @@ import { hrefWith, navigate } from '../routing/location.ts'
 
 interface SearchFieldProps {
   readonly label: string
-  /** What the address says. */
+  /** Value in the URL. */
   readonly value: string
   readonly name?: string
 }
 
-/** A pause in the typing: the server is asked then, and not for each letter. */
-const PAUSE_MS = 250
+/** Pause in typing after which the search starts. */
+const TYPING_PAUSE_MS = 250
 
-/** A text that narrows a list; it is in the address. */
+/** A search field whose text is part of the URL. */
 export function SearchField({ label, value, name = 'q' }: SearchFieldProps) {
   const [text, setText] = useState(value)
-  const [seen, setSeen] = useState(value)
-  // Somebody went back, or followed a link to the same page: the field follows the address.
-  if (value !== seen) {
-    setSeen(value)
+  const [lastValue, setLastValue] = useState(value)
+  // Back navigation and links to the same page change the URL, so the field follows it.
+  if (value !== lastValue) {
+    setLastValue(value)
     setText(value)
   }
   const apply = useEffectEvent(() => {
     if (text !== value) navigate(hrefWith({ [name]: text }), { replace: true })
   })
   useEffect(() => {
-    const timer = setTimeout(() => apply(), PAUSE_MS)
+    const timer = setTimeout(() => apply(), TYPING_PAUSE_MS)
     return () => clearTimeout(timer)
   }, [text])
   return (

@@ -1,12 +1,12 @@
 import { CopyButton } from './copy-button.tsx'
 
-interface SecretOnceProps {
+interface NewSecretProps {
   readonly secret: string
   readonly onClose: () => void
 }
 
-/** A secret that was just made: to be handed over, and never shown again. */
-export function SecretOnce({ secret, onClose }: SecretOnceProps) {
+/** Shows a new secret, which is never shown again. */
+export function NewSecret({ secret, onClose }: NewSecretProps) {
   return (
     <>
       <p className="note tone-warn">

@@ -1,18 +1,18 @@
 import { Icon } from './icon.tsx'
-import { lookOf } from './state.ts'
+import { statusStyle } from './state.ts'
 
-interface StateBadgeProps {
-  /** A word of the API, such as `running`. */
+interface StatusBadgeProps {
+  /** A status of the API, such as `running`. */
   readonly state: string
-  /** What to show in its place. */
+  /** Replaces the displayed text. */
   readonly text?: string
-  /** The server's longer words about it. */
+  /** Description, shown as a tooltip. */
   readonly title?: string | undefined
 }
 
-/** A state by word, shape and colour, in this order of importance. */
-export function StateBadge({ state, text, title }: StateBadgeProps) {
-  const { tone, icon } = lookOf(state)
+/** A status as text, icon and colour. */
+export function StatusBadge({ state, text, title }: StatusBadgeProps) {
+  const { tone, icon } = statusStyle(state)
   return (
     <span className={`badge tone-${tone}`} title={title}>
       <Icon name={icon} />

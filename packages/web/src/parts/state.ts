@@ -1,18 +1,17 @@
 import type { IconName } from './icon.tsx'
 
-/** The few meanings that colours have: every state of every resource is one of them. */
+/** Meanings of the status colours. */
 export type Tone = 'good' | 'busy' | 'done' | 'bad' | 'warn' | 'idle'
 
-export interface StateLook {
+export interface StatusStyle {
   readonly tone: Tone
   readonly icon: IconName
 }
 
 /**
- * How each state of the API looks. Words that several resources share look the same for all of
- * them.
+ * Style of each status of the API. A status has the same style for all resources.
  */
-const LOOKS: Readonly<Record<string, StateLook>> = {
+const STATUS_STYLES: Readonly<Record<string, StatusStyle>> = {
   running: { tone: 'good', icon: 'running' },
   ready: { tone: 'good', icon: 'running' },
   eligible: { tone: 'good', icon: 'complete' },
@@ -71,8 +70,8 @@ const LOOKS: Readonly<Record<string, StateLook>> = {
   degraded: { tone: 'warn', icon: 'warning' },
 }
 
-const UNKNOWN: StateLook = { tone: 'idle', icon: 'unknown' }
+const UNKNOWN_STYLE: StatusStyle = { tone: 'idle', icon: 'unknown' }
 
-export function lookOf(state: string): StateLook {
-  return LOOKS[state] ?? UNKNOWN
+export function statusStyle(state: string): StatusStyle {
+  return STATUS_STYLES[state] ?? UNKNOWN_STYLE
 }

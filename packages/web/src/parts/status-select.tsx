@@ -3,12 +3,12 @@ import { hrefWith, navigate } from '../routing/location.ts'
 interface StatusSelectProps {
   readonly statuses: readonly string[]
   readonly current: string | undefined
-  /** The name in the address, and of the field. */
+  /** Name of the URL parameter. */
   readonly name?: string
   readonly label?: string
 }
 
-/** Narrows a list to one status; the choice is in the address. */
+/** Filters a list by status; the selection is part of the URL. */
 export function StatusSelect(props: StatusSelectProps) {
   const { statuses, current, name = 'status', label = 'Status' } = props
   return (

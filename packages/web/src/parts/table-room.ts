@@ -1,23 +1,23 @@
-/** What a column takes of a table's width. */
+/** The width of a column. */
 interface ColumnWidth {
   readonly width?: string
 }
 
-/** The least that a column without a width needs to be read: about twenty letters. */
-const SHARE_PX = 160
-/** Widths of a table at which `table.css` leaves columns out. */
+/** Minimum width of a column without a width: about twenty characters. */
+const FLEXIBLE_COLUMN_PX = 160
+/** Steps of table widths at which `table.css` hides columns. */
 const STEP_PX = 100
 const STEPS_PX_MAX = 1_100
 
 /**
- * The width that a table needs to show all of its columns, as a step of the style sheet. Columns
- * with a width take it in any case: those that share the rest, names mostly, would vanish first.
+ * Returns the width that a table requires to show all columns, as a step of the style sheet. Columns
+ * without a width, mostly names, would otherwise shrink to nothing first.
  */
-export function roomOf(columns: readonly ColumnWidth[]): number {
+export function requiredWidth(columns: readonly ColumnWidth[]): number {
   let pixels = 0
   let share = 0
   for (const { width } of columns) {
-    if (width === undefined) pixels += SHARE_PX
+    if (width === undefined) pixels += FLEXIBLE_COLUMN_PX
     else if (width.endsWith('%')) share += Number.parseFloat(width) / 100
     else pixels += Number.parseFloat(width)
   }

@@ -1,5 +1,5 @@
 import { useEffect, useRef, type RefObject } from 'react'
-import type { Verdict } from '../actions/verdict.ts'
+import type { DisabledReason } from '../actions/verdict.ts'
 import { Link } from '../routing/link.tsx'
 import { hiddenSides } from './hidden-sides.ts'
 import { Icon } from './icon.tsx'
@@ -9,39 +9,39 @@ interface Tab {
   readonly text: string
   readonly href: string
   readonly count?: number | undefined
-  /** Why there is nothing to see behind it: said before it is opened. */
-  readonly refusal?: Verdict
+  /** Why the tab is disabled, shown before it is opened. */
+  readonly disabledReason?: DisabledReason
 }
 
 interface TabsProps {
-  /** What the tabs are parts of, for those who hear the page. */
+  /** Accessible name of the tab bar. */
   readonly label: string
   readonly tabs: readonly Tab[]
   readonly current: string
 }
 
-/** Views of one thing. They are links: each has an address of its own. */
+/** Tabs as links: each has a URL. */
 export function Tabs({ label, tabs, current }: TabsProps) {
   const bar = useRef<HTMLUListElement>(null)
-  useHiddenTabs(bar)
+  useOverflowMarkers(bar)
   useEffect(() => {
-    // Where the window is narrow, the current one may lie outside of it.
-    const here = bar.current?.querySelector('[aria-current]')
-    here?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    // On narrow screens the current tab may be scrolled out of view.
+    const currentTab = bar.current?.querySelector('[aria-current]')
+    currentTab?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [current])
   return (
     <nav aria-label={label} className="tabs">
       <ul ref={bar}>
-        {tabs.map(({ id, text, href, count, refusal }) => (
+        {tabs.map(({ id, text, href, count, disabledReason }) => (
           <li key={id}>
             <Link
               href={href}
               aria-current={id === current ? 'page' : undefined}
-              className={refusal === undefined ? undefined : 'refused'}
-              title={refusal}
+              className={disabledReason === undefined ? undefined : 'refused'}
+              title={disabledReason}
             >
               {text}
-              {refusal !== undefined && <Icon name="paused" />}
+              {disabledReason !== undefined && <Icon name="paused" />}
               {count !== undefined && <span className="count">{count}</span>}
             </Link>
           </li>
@@ -51,22 +51,22 @@ export function Tabs({ label, tabs, current }: TabsProps) {
   )
 }
 
-/** Says to the style at which edges tabs go on outside of what is seen. */
-function useHiddenTabs(bar: RefObject<HTMLUListElement | null>): void {
+/** Marks the edges that hide tabs, for the style sheet. */
+function useOverflowMarkers(bar: RefObject<HTMLUListElement | null>): void {
   useEffect(() => {
     const { current: list } = bar
     if (list === null) return undefined
-    const look = () => {
+    const updateMarkers = () => {
       list.dataset['hidden'] = hiddenSides(list)
     }
-    const observer = new ResizeObserver(look)
+    const observer = new ResizeObserver(updateMarkers)
     observer.observe(list)
-    // A tab grows with its count.
+    // The width of a tab changes with its count.
     for (const tab of list.children) observer.observe(tab)
-    list.addEventListener('scroll', look, { passive: true })
+    list.addEventListener('scroll', updateMarkers, { passive: true })
     return () => {
       observer.disconnect()
-      list.removeEventListener('scroll', look)
+      list.removeEventListener('scroll', updateMarkers)
     }
   }, [bar])
 }

@@ -6,13 +6,13 @@ export interface Toast {
   readonly text: string
 }
 
-/** Long enough to read a sentence; a failure stays until it is closed. */
+/** Success messages disappear after this time; errors stay until they are closed. */
 const SHOWN_MS = 6_000
 const TOASTS_MAX = 4
 
 const ToastContext = createContext<(toast: Toast) => void>(() => undefined)
 
-/** Says what became of an action, also to those who hear the page. */
+/** Returns a function that shows a message, announced to screen readers. */
 export function useToast(): (toast: Toast) => void {
   return use(ToastContext)
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { shortDuration } from './time.ts'
 
-/** How long until a moment, second by second; nothing once it has passed. */
+/** A countdown in seconds; empty once the time has passed. */
 export function Until({ date }: { readonly date: Date }) {
   const [nowMs, setNowMs] = useState(() => Date.now())
   const leftMs = date.getTime() - nowMs

@@ -3,25 +3,25 @@ import { isTyping } from '../shell/typing.ts'
 
 interface ListKeys {
   readonly count: number
-  /** Scrolls a row into view that may not be drawn. */
-  readonly reveal: (index: number) => void
+  /** Scrolls to a row, which may not be rendered yet. */
+  readonly scrollIntoView: (index: number) => void
 }
 
-/** `j` and `k` move through the rows, from anywhere on the page; Enter follows the row's link. */
+/** Moves through the rows with `j` and `k`, anywhere on the page; Enter opens the row. */
 export function useListKeys(
   body: RefObject<HTMLElement | null>,
-  { count, reveal }: ListKeys,
+  { count, scrollIntoView }: ListKeys,
 ): readonly [active: number, setActive: (index: number) => void] {
   const [active, setActive] = useState(-1)
   const [target, setTarget] = useState<number>()
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : 0
     if (step === 0 || count === 0 || event.ctrlKey || event.metaKey || isTyping(event)) return
-    // A page may hold several lists: the keys belong to the one with the focus, else to the first.
-    if (!isOwner(body.current)) return
+    // With several lists on a page, the focused one has the keys, or else the first.
+    if (!ownsListKeys(body.current)) return
     event.preventDefault()
     const next = Math.min(count - 1, Math.max(0, active + step))
-    reveal(next)
+    scrollIntoView(next)
     setActive(next)
     setTarget(next)
   })
@@ -40,7 +40,7 @@ export function useListKeys(
   return [active, setActive]
 }
 
-function isOwner(body: HTMLElement | null): boolean {
+function ownsListKeys(body: HTMLElement | null): boolean {
   if (body === null) return false
   const focused = document.activeElement?.closest('tbody')
   return focused instanceof HTMLElement

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent, useState } from 'react'
 
-/** How wide an element is, as it changes; 0 before it is drawn. */
+/** Returns the current width of an element; 0 before it is rendered. */
 export function useWidth(frame: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0)
   useEffect(() => {
@@ -13,30 +13,30 @@ export function useWidth(frame: { readonly current: HTMLElement | null }): numbe
   return width
 }
 
-/** Draws again when it is scrolled and when the colours change; at most once for each picture. */
+/** Redraws after scrolling, resizing and theme changes, at most once per frame. */
 export function useRedraw(frame: { readonly current: HTMLElement | null }, draw: () => void): void {
-  const drawn = useEffectEvent(draw)
+  const redraw = useEffectEvent(draw)
   useEffect(() => {
     const { current } = frame
     if (current === null) return undefined
     let request = 0
-    const later = () => {
+    const scheduleRedraw = () => {
       cancelAnimationFrame(request)
-      request = requestAnimationFrame(() => drawn())
+      request = requestAnimationFrame(() => redraw())
     }
     const dark = window.matchMedia('(prefers-color-scheme: dark)')
-    const themes = new MutationObserver(later)
+    const themes = new MutationObserver(scheduleRedraw)
     themes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
-    const sizes = new ResizeObserver(later)
+    const sizes = new ResizeObserver(scheduleRedraw)
     sizes.observe(current)
-    current.addEventListener('scroll', later, { passive: true })
-    dark.addEventListener('change', later)
+    current.addEventListener('scroll', scheduleRedraw, { passive: true })
+    dark.addEventListener('change', scheduleRedraw)
     return () => {
       cancelAnimationFrame(request)
       themes.disconnect()
       sizes.disconnect()
-      current.removeEventListener('scroll', later)
-      dark.removeEventListener('change', later)
+      current.removeEventListener('scroll', scheduleRedraw)
+      dark.removeEventListener('change', scheduleRedraw)
     }
   }, [frame])
 }

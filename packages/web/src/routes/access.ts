@@ -1,6 +1,6 @@
 import { page, type PageRoute } from '../routing/route.ts'
 
-/** Who may do what. */
+/** Pages of ACL tokens, policies and roles. */
 export const accessRoutes: readonly PageRoute[] = [
   page({
     path: '/access/tokens',
@@ -19,7 +19,7 @@ export const accessRoutes: readonly PageRoute[] = [
   }),
   page({
     path: '/access/policies/:policyName',
-    title: 'Access policy',
+    title: 'ACL policy',
     load: async () => (await import('../pages/access/policy.tsx')).AccessPolicyPage,
   }),
   page({

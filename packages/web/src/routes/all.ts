@@ -5,7 +5,7 @@ import { governanceRoutes } from './governance.ts'
 import { jobRoutes } from './jobs.ts'
 import { sessionRoutes } from './session.ts'
 
-/** The site map. The first pattern that fits wins: literal segments stand before parameters. */
+/** The site map. The first matching pattern wins: literal segments come before parameters. */
 export const routes: readonly PageRoute[] = [
   ...sessionRoutes,
   ...jobRoutes,

@@ -1,6 +1,6 @@
 import { page, type PageRoute } from '../routing/route.ts'
 
-/** Allocations, and what they run on. */
+/** Pages of allocations, nodes, deployments, evaluations, services, variables and namespaces. */
 export const clusterRoutes: readonly PageRoute[] = [
   page({
     path: '/allocations',

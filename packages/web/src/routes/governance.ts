@@ -1,6 +1,6 @@
 import { page, type PageRoute } from '../routing/route.ts'
 
-/** Literal segments stand before parameters: the first pattern that fits wins. */
+/** Pages of organizations, policies and policy decisions. */
 export const governanceRoutes: readonly PageRoute[] = [
   page({
     path: '/organizations',
@@ -51,11 +51,11 @@ export const governanceRoutes: readonly PageRoute[] = [
   page({
     path: '/verdicts',
     title: 'Verdicts on jobs',
-    load: async () => (await import('../pages/policies/verdict-list.tsx')).VerdictListPage,
+    load: async () => (await import('../pages/policies/verdict-list.tsx')).PolicyDecisionListPage,
   }),
   page({
     path: '/verdicts/:verdictId',
-    title: 'Verdict on a job',
-    load: async () => (await import('../pages/policies/verdict.tsx')).VerdictPage,
+    title: 'Policy decision',
+    load: async () => (await import('../pages/policies/verdict.tsx')).PolicyDecisionPage,
   }),
 ]

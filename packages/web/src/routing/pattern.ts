@@ -1,4 +1,4 @@
-/** The parameters that a path pattern names: `/jobs/:jobId/:tab` has `jobId` and `tab`. */
+/** Parameters of a path pattern: `/jobs/:jobId/:tab` has `jobId` and `tab`. */
 export type ParamsOf<Path extends string> = Path extends `${infer Head}/${infer Rest}`
   ? ParamOf<Head> & ParamsOf<Rest>
   : ParamOf<Path>
@@ -8,19 +8,19 @@ type ParamOf<Part extends string> = Part extends `:${infer Name}`
   : unknown
 
 /**
- * The parameters of a path that fits the pattern; undefined for one that does not, or that does not
- * decode. One path has one meaning: a pattern matches whole segments only.
+ * Returns the parameters of a path that matches the pattern; undefined if it does not match or is not
+ * decodable. A pattern matches whole segments only.
  */
 export function matchPath(
   pattern: string,
   path: string,
 ): Readonly<Record<string, string>> | undefined {
-  const wanted = segmentsOf(pattern)
-  const given = segmentsOf(path)
-  if (wanted.length !== given.length) return undefined
+  const patternSegments = segmentsOf(pattern)
+  const pathSegments = segmentsOf(path)
+  if (patternSegments.length !== pathSegments.length) return undefined
   const params: Record<string, string> = {}
-  for (const [index, part] of wanted.entries()) {
-    const text = decode(given[index] ?? '')
+  for (const [index, part] of patternSegments.entries()) {
+    const text = decode(pathSegments[index] ?? '')
     if (text === undefined) return undefined
     if (part.startsWith(':')) params[part.slice(1)] = text
     else if (part !== text) return undefined

@@ -1,6 +1,6 @@
 /**
- * The outlet's way to load the code of a page before its link is followed. It registers itself
- * here, because links are used by the pages that the outlet knows.
+ * Loads the code of a page before its link is followed. The outlet registers its loader here,
+ * because an import would be circular: links are used by the pages that the outlet renders.
  */
 let load: ((path: string) => void) | undefined
 

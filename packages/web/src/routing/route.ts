@@ -1,17 +1,17 @@
 import type { ComponentType } from 'react'
 import type { ParamsOf } from './pattern.ts'
 
-/** What a page is given: the parameters of its path, and what follows the question mark. */
+/** Props of a page: the parameters of its path, and the query. */
 export interface PageProps<Path extends string> {
   readonly params: ParamsOf<Path>
   readonly search: URLSearchParams
 }
 
-/** One page of the site map. Its code is loaded when it is first shown. */
+/** A page of the site map. Its code is loaded on first use. */
 export interface PageRoute {
   /** Below `/ui`: `/jobs/:jobId/:tab`. */
   readonly path: string
-  /** Of the browser's tab, until the page says something better. */
+  /** Title of the browser tab until the page sets its own. */
   readonly title: string
   readonly load: () => Promise<ComponentType<AnyPageProps>>
 }
@@ -21,7 +21,7 @@ export interface AnyPageProps {
   readonly search: URLSearchParams
 }
 
-/** Holds a page's component to the parameters that its path names. */
+/** Declares a route; the type requires that the component accepts the parameters of the path. */
 export function page<const Path extends string>(definition: {
   readonly path: Path
   readonly title: string

@@ -1,7 +1,7 @@
 import { createClient, type Client } from '@reeve/sdk'
 import type { Tokens } from './tokens.ts'
 
-/** The one way to the server: the SDK, with the tokens of this tab. */
+/** The API client: the SDK with the tokens of this tab. */
 export type Api = Client
 
 export function createApi(tokens: Tokens): Api {

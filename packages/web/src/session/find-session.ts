@@ -1,63 +1,66 @@
 import type { AclToken } from '@reeve/contract'
 import { ApiError } from '@reeve/sdk'
 import type { Api } from './api.ts'
-import { NO_RIGHTS, UNLIMITED, type Rights } from './rights.ts'
+import { NO_PERMISSIONS, ALL_PERMISSIONS, type AclPermissions } from './rights.ts'
 
 /** Who the server says the workload token is. */
 export interface Identity {
-  /** False where the server does whatever it is asked on `/v1`. */
+  /** False if the server accepts every request on `/v1`. */
   readonly isAclEnabled: boolean
-  /** Undefined without a token, or with one that the server does not know. */
+  /** Undefined without a token or with an unknown one. */
   readonly token: AclToken | undefined
-  readonly rights: Rights
-  /** Why the token does not count; undefined when it does. */
-  readonly refusal: string | undefined
+  readonly permissions: AclPermissions
+  /** Why the server rejects the token; undefined if it accepts it. */
+  readonly rejection: string | undefined
 }
 
-const WITHOUT_ACCESS_CONTROL: Identity = {
+const ACL_DISABLED_IDENTITY: Identity = {
   isAclEnabled: false,
   token: undefined,
-  rights: UNLIMITED,
-  refusal: undefined,
+  permissions: ALL_PERMISSIONS,
+  rejection: undefined,
 }
 
-interface Asked {
-  /** Whether there is a token to ask about. */
+interface IdentityOptions {
+  /** Whether the tab has a workload token. */
   readonly hasToken: boolean
   readonly signal: AbortSignal
 }
 
-/** Asks the server who the token is and what it may do. */
-export async function findIdentity(api: Api, { hasToken, signal }: Asked): Promise<Identity> {
+/** Reads the identity and the permissions of the token. */
+export async function findIdentity(
+  api: Api,
+  { hasToken, signal }: IdentityOptions,
+): Promise<Identity> {
   try {
-    // Without a token there is nobody to ask about, and where access control is off the question
-    // itself is refused, which browsers report as a fault of the page.
-    if (!hasToken) return await findAnybody(api, signal)
+    // The route requires a token, and with ACLs disabled it fails, which browsers log as an error
+    // of the page.
+    if (!hasToken) return await findAnonymousIdentity(api, signal)
     const { data: token } = await api.v1.readOwnAclToken({ signal })
     const isManagement = token.Type === 'management'
-    const rights = isManagement ? UNLIMITED : await readRights(api, signal)
-    return { isAclEnabled: true, token, rights, refusal: undefined }
+    const permissions = isManagement ? ALL_PERMISSIONS : await readPermissions(api, signal)
+    return { isAclEnabled: true, token, permissions, rejection: undefined }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status >= 500) throw error
-    if (error.code === 'acl-disabled') return WITHOUT_ACCESS_CONTROL
-    return withoutToken(await readAnonymousRights(api, signal), error.text)
+    if (error.code === 'acl-disabled') return ACL_DISABLED_IDENTITY
+    return anonymousIdentity(await readAnonymousPermissions(api, signal), error.text)
   }
 }
 
-/** Where access control is off, anybody may read how the agent is set up. */
-async function findAnybody(api: Api, signal: AbortSignal): Promise<Identity> {
+/** Finds out without a token whether ACLs are disabled: the agent is readable then. */
+async function findAnonymousIdentity(api: Api, signal: AbortSignal): Promise<Identity> {
   const { data } = await api.v1.readAgentSelf({ signal })
   const { acl } = data.config
   const isOff = typeof acl === 'object' && acl !== null && 'enabled' in acl && acl.enabled === false
-  if (isOff) return WITHOUT_ACCESS_CONTROL
-  return withoutToken(await readAnonymousRights(api, signal), '')
+  if (isOff) return ACL_DISABLED_IDENTITY
+  return anonymousIdentity(await readAnonymousPermissions(api, signal), '')
 }
 
-function withoutToken(rights: Rights, refusal: string): Identity {
-  return { isAclEnabled: true, token: undefined, rights, refusal }
+function anonymousIdentity(permissions: AclPermissions, rejection: string): Identity {
+  return { isAclEnabled: true, token: undefined, permissions, rejection }
 }
 
-async function readRights(api: Api, signal: AbortSignal): Promise<Rights> {
+async function readPermissions(api: Api, signal: AbortSignal): Promise<AclPermissions> {
   const { data: policies } = await api.v1.listOwnAclPolicies({ signal })
   const read = ({ Name }: { readonly Name: string }) =>
     api.v1.readAclPolicy({ params: { policy_name: Name }, signal })
@@ -65,13 +68,13 @@ async function readRights(api: Api, signal: AbortSignal): Promise<Rights> {
   return { isUnlimited: false, rules: replies.map(({ data }) => data.RulesJSON) }
 }
 
-/** The anonymous policy speaks for callers without a token, where there is one. */
-async function readAnonymousRights(api: Api, signal: AbortSignal): Promise<Rights> {
+/** Reads the anonymous policy, which applies to callers without a token. */
+async function readAnonymousPermissions(api: Api, signal: AbortSignal): Promise<AclPermissions> {
   try {
     const { data } = await api.v1.readAclPolicy({ params: { policy_name: 'anonymous' }, signal })
     return { isUnlimited: false, rules: [data.RulesJSON] }
   } catch (error) {
-    if (error instanceof ApiError && error.status < 500) return NO_RIGHTS
+    if (error instanceof ApiError && error.status < 500) return NO_PERMISSIONS
     throw error
   }
 }

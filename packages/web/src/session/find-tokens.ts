@@ -2,19 +2,19 @@ import { ApiError, createClient } from '@reeve/sdk'
 import type { Api } from './api.ts'
 import type { Tokens } from './tokens.ts'
 
-interface SecretToFind {
+interface TokenLookup {
   readonly address: string
   readonly secret: string
-  /** Where access control is off, the workload API knows no tokens: it is not asked. */
+  /** With ACLs disabled, the workload API has no tokens and is not called. */
   readonly isAclEnabled: boolean
 }
 
 /**
- * Which API a secret is for: a management token opens both, other tokens one of them. Throws what
- * the server said when it knows the secret nowhere.
+ * Finds the APIs that accept a secret: both for a management token, one for other tokens. Throws the
+ * error of the server if neither does.
  */
-export async function findTokens(asked: SecretToFind): Promise<Partial<Tokens>> {
-  const { address, secret, isAclEnabled } = asked
+export async function findTokens(lookup: TokenLookup): Promise<Partial<Tokens>> {
+  const { address, secret, isAclEnabled } = lookup
   const client = createClient({ address, token: secret })
   const [workload, governance] = await Promise.allSettled([
     isAclEnabled ? client.v1.readOwnAclToken() : Promise.reject(new Error('access control is off')),
@@ -32,9 +32,9 @@ export async function findTokens(asked: SecretToFind): Promise<Partial<Tokens>> 
   const failures = [workload, governance].flatMap((one): readonly unknown[] =>
     one.status === 'rejected' ? [one.reason] : [],
   )
-  // Where access control is off, only the other API has an opinion.
-  const told = failures.find((error) => error instanceof ApiError) ?? failures[0]
-  throw told instanceof Error ? told : new Error('the server does not know this token')
+  // With ACLs disabled, only the governance API has responded.
+  const rejection = failures.find((error) => error instanceof ApiError) ?? failures[0]
+  throw rejection instanceof Error ? rejection : new Error('the server does not know this token')
 }
 
 export async function exchangeOneTimeSecret(api: Api, secret: string): Promise<Partial<Tokens>> {

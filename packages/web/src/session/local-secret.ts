@@ -1,12 +1,12 @@
 import { isLoopback } from '@reeve/sdk'
 
 /**
- * The token in the link that a server for trying things out prints: `/ui/sign-in#token=…`. What
- * follows the `#` never leaves the browser: no server, log or referrer sees it. It counts on this
- * machine only, so that nobody makes such links for servers that matter.
+ * Returns the token of the sign-in link that a development server prints: `/ui/sign-in#token=…`.
+ * The fragment never leaves the browser, so no server, log or referrer contains it. Such links work
+ * on the local machine only, which prevents their use for production servers.
  */
-export function localSecretIn(place: Pick<Location, 'hostname' | 'hash'>): string | undefined {
-  if (!isLoopback(place.hostname)) return undefined
-  const secret = new URLSearchParams(place.hash.slice(1)).get('token')
+export function localSecretIn(location: Pick<Location, 'hostname' | 'hash'>): string | undefined {
+  if (!isLoopback(location.hostname)) return undefined
+  const secret = new URLSearchParams(location.hash.slice(1)).get('token')
   return secret === null || secret === '' ? undefined : secret
 }

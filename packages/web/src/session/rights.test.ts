@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import type { AclPolicyRules, NamespaceCapability } from '@reeve/contract'
 import { test } from 'node:test'
 import {
-  mayAtAll,
-  mayInNamespace,
-  mayInPool,
-  mayOnSomeVariable,
-  mayOnVariable,
-  NO_RIGHTS,
-  UNLIMITED,
-  type Rights,
+  hasClusterPolicy,
+  hasNamespaceCapability,
+  hasPoolCapability,
+  hasSomeVariableCapability,
+  hasVariableCapability,
+  NO_PERMISSIONS,
+  ALL_PERMISSIONS,
+  type AclPermissions,
 } from './rights.ts'
 
 const NONE: AclPolicyRules = {
@@ -33,11 +33,14 @@ function namespaces(rules: Readonly<Record<string, readonly string[]>>): AclPoli
   return { ...NONE, Namespaces }
 }
 
-const limited = (...rules: readonly AclPolicyRules[]): Rights => ({ isUnlimited: false, rules })
+const limited = (...rules: readonly AclPolicyRules[]): AclPermissions => ({
+  isUnlimited: false,
+  rules,
+})
 
 interface Case {
   readonly name: string
-  readonly rights: Rights
+  readonly rights: AclPermissions
   readonly namespace: string
   readonly capability: NamespaceCapability
   readonly may: boolean
@@ -46,14 +49,14 @@ interface Case {
 const CASES: readonly Case[] = [
   {
     name: 'management may all',
-    rights: UNLIMITED,
+    rights: ALL_PERMISSIONS,
     namespace: 'x',
     capability: 'submit-job',
     may: true,
   },
   {
     name: 'nobody may nothing',
-    rights: NO_RIGHTS,
+    rights: NO_PERMISSIONS,
     namespace: 'x',
     capability: 'read-job',
     may: false,
@@ -117,13 +120,14 @@ const CASES: readonly Case[] = [
 ]
 
 for (const { name, rights, namespace, capability, may } of CASES)
-  test(`rights: ${name}`, () => assert.equal(mayInNamespace(rights, namespace, [capability]), may))
+  test(`rights: ${name}`, () =>
+    assert.equal(hasNamespaceCapability(rights, namespace, [capability]), may))
 
 test('rights: who may write nodes may read them, not the reverse', () => {
   const rights = (Policy: string) => limited({ ...NONE, Node: { Policy } })
-  assert.equal(mayAtAll(rights('write'), 'Node', 'read'), true)
-  assert.equal(mayAtAll(rights('read'), 'Node', 'write'), false)
-  assert.equal(mayAtAll(rights('deny'), 'Node', 'read'), false)
+  assert.equal(hasClusterPolicy(rights('write'), 'Node', 'read'), true)
+  assert.equal(hasClusterPolicy(rights('read'), 'Node', 'write'), false)
+  assert.equal(hasClusterPolicy(rights('deny'), 'Node', 'read'), false)
 })
 
 test('rights: a node pool is read, written and deleted by its nearest rule', () => {
@@ -133,14 +137,14 @@ test('rights: a node pool is read, written and deleted by its nearest rule', () 
     { ...NONE, NodePools: [rule('gpu-*', 'read', 'write'), rule('gpu-x', 'deny')] },
   )
   assert.deepEqual(
-    [mayInPool(rights, 'gpu-a', 'write'), mayInPool(rights, 'gpu-a', 'delete')],
+    [hasPoolCapability(rights, 'gpu-a', 'write'), hasPoolCapability(rights, 'gpu-a', 'delete')],
     [true, false],
   )
   assert.deepEqual(
-    [mayInPool(rights, 'cpu', 'read'), mayInPool(rights, 'gpu-x', 'read')],
+    [hasPoolCapability(rights, 'cpu', 'read'), hasPoolCapability(rights, 'gpu-x', 'read')],
     [true, false],
   )
-  assert.equal(mayInPool(UNLIMITED, 'gpu-x', 'delete'), true)
+  assert.equal(hasPoolCapability(ALL_PERMISSIONS, 'gpu-x', 'delete'), true)
 })
 
 test('rights: a variable is reached by namespace and path, and a star stays in its part', () => {
@@ -151,15 +155,18 @@ test('rights: a variable is reached by namespace and path, and a star stays in i
     Namespaces: [{ Name: 'we*', Policy: '', Capabilities: [], Variables }],
   })
   const may = (namespace: string, name: string) =>
-    mayOnVariable(rights, { namespace, path: name }, 'read')
+    hasVariableCapability(rights, { namespace, path: name }, 'read')
   assert.deepEqual(
     [may('web', 'apps/db'), may('web', 'apps/secret'), may('web', 'other'), may('x', 'apps/db')],
     [true, false, false, false],
   )
   assert.deepEqual(
-    [mayOnSomeVariable(rights, 'list'), mayOnSomeVariable(rights, 'write')],
+    [hasSomeVariableCapability(rights, 'list'), hasSomeVariableCapability(rights, 'write')],
     [true, false],
   )
-  assert.equal(mayOnSomeVariable(NO_RIGHTS, 'list'), false)
-  assert.equal(mayOnVariable(UNLIMITED, { namespace: 'a', path: 'b' }, 'destroy'), true)
+  assert.equal(hasSomeVariableCapability(NO_PERMISSIONS, 'list'), false)
+  assert.equal(
+    hasVariableCapability(ALL_PERMISSIONS, { namespace: 'a', path: 'b' }, 'destroy'),
+    true,
+  )
 })

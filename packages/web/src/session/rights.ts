@@ -6,72 +6,84 @@ import type {
 } from '@reeve/contract'
 
 /**
- * What the token may do, as far as the API tells it. The server decides in the end: this only keeps
- * the pages from offering what it would refuse.
+ * Permissions of the token, as far as the API reports them. They only disable actions in the UI that
+ * the server would reject.
  */
-export interface Rights {
-  /** Access control is off, or the token is a management token. */
+export interface AclPermissions {
+  /** ACLs are disabled, or the token is a management token. */
   readonly isUnlimited: boolean
   readonly rules: readonly AclPolicyRules[]
 }
 
-export const UNLIMITED: Rights = { isUnlimited: true, rules: [] }
+export const ALL_PERMISSIONS: AclPermissions = { isUnlimited: true, rules: [] }
 
-/** Nothing is known: a token that cannot read its own policies. */
-export const NO_RIGHTS: Rights = { isUnlimited: false, rules: [] }
+/** Permissions of a token that cannot read its own policies. */
+export const NO_PERMISSIONS: AclPermissions = { isUnlimited: false, rules: [] }
 
-/** Whether the token holds one of the capabilities in the namespace. */
-export function mayInNamespace(
-  rights: Rights,
+/** Reports whether the token has one of the capabilities in the namespace. */
+export function hasNamespaceCapability(
+  permissions: AclPermissions,
   namespace: string,
   capabilities: readonly NamespaceCapability[],
 ): boolean {
-  if (rights.isUnlimited) return true
-  const held = heldOn(namespace, rights.rules.flatMap(namespaceRules))
-  return capabilities.some((one) => held.has(one))
+  if (permissions.isUnlimited) return true
+  const granted = capabilitiesOn(namespace, permissions.rules.flatMap(namespaceRules))
+  return capabilities.some((one) => granted.has(one))
 }
 
-/** Whether the token holds the capability on the pool. */
-export function mayInPool(rights: Rights, pool: string, capability: NodePoolCapability): boolean {
-  if (rights.isUnlimited) return true
-  const rules = rights.rules.flatMap(({ NodePools }) => (NodePools ?? []).map(labelRule))
-  return heldOn(pool, rules).has(capability)
+/** Reports whether the token has the capability on the pool. */
+export function hasPoolCapability(
+  permissions: AclPermissions,
+  pool: string,
+  capability: NodePoolCapability,
+): boolean {
+  if (permissions.isUnlimited) return true
+  const rules = permissions.rules.flatMap(({ NodePools }) => (NodePools ?? []).map(labelRule))
+  return capabilitiesOn(pool, rules).has(capability)
 }
 
-/** Whether there is a pool at all on which the token holds the capability. */
-export function mayInSomePool(rights: Rights, capability: NodePoolCapability): boolean {
-  if (rights.isUnlimited) return true
-  return rights.rules.some(({ NodePools }) =>
+/** Reports whether the token has the capability on at least one pool. */
+export function hasSomePoolCapability(
+  permissions: AclPermissions,
+  capability: NodePoolCapability,
+): boolean {
+  if (permissions.isUnlimited) return true
+  return permissions.rules.some(({ NodePools }) =>
     (NodePools ?? []).some(({ Capabilities }) => Capabilities.includes(capability)),
   )
 }
 
-/** What names a variable. */
+/** Namespace and path of a variable. */
 export interface VariableName {
   readonly namespace: string
   readonly path: string
 }
 
-/** Whether the token holds the capability on the path of the namespace. */
-export function mayOnVariable(
-  rights: Rights,
+/** Reports whether the token has the capability on the path of the namespace. */
+export function hasVariableCapability(
+  permissions: AclPermissions,
   { namespace, path }: VariableName,
   capability: VariableCapability,
 ): boolean {
-  if (rights.isUnlimited) return true
-  return heldOn(`${namespace}${SEPARATOR}${path}`, variableRules(rights)).has(capability)
+  if (permissions.isUnlimited) return true
+  return capabilitiesOn(`${namespace}${SEPARATOR}${path}`, variableRules(permissions)).has(
+    capability,
+  )
 }
 
-/** Whether there is a path at all on which the token holds the capability. */
-export function mayOnSomeVariable(rights: Rights, capability: VariableCapability): boolean {
-  if (rights.isUnlimited) return true
-  return variableRules(rights).some(({ capabilities }) => capabilities.includes(capability))
+/** Reports whether the token has the capability on at least one path. */
+export function hasSomeVariableCapability(
+  permissions: AclPermissions,
+  capability: VariableCapability,
+): boolean {
+  if (permissions.isUnlimited) return true
+  return variableRules(permissions).some(({ capabilities }) => capabilities.includes(capability))
 }
 
-/** No namespace and no path holds it, so a star of one part cannot reach into the other. */
+/** Occurs in no namespace or path, so a wildcard of one part cannot match the other. */
 const SEPARATOR = '\u0000'
 
-function variableRules({ rules }: Rights): readonly LabelRule[] {
+function variableRules({ rules }: AclPermissions): readonly LabelRule[] {
   return rules.flatMap(({ Namespaces }) =>
     (Namespaces ?? []).flatMap(({ Name, Variables }) =>
       (Variables?.Paths ?? []).map(({ PathSpec, Capabilities }) => ({
@@ -82,7 +94,7 @@ function variableRules({ rules }: Rights): readonly LabelRule[] {
   )
 }
 
-/** A rule for one name, or for all that a pattern matches. */
+/** A rule for a name or a pattern. */
 interface LabelRule {
   readonly label: string
   readonly capabilities: readonly string[]
@@ -100,35 +112,43 @@ function labelRule(rule: {
 }
 
 /**
- * Of all policies together, the rules of the label that is closest to the name count, and no
- * others; one `deny` among them leaves nothing.
+ * Returns the granted capabilities. Of all policies, only the rules of the most specific matching
+ * label count; one `deny` among them revokes all.
  */
-function heldOn(name: string, rules: readonly LabelRule[]): ReadonlySet<string> {
-  const [closest] = rules.filter(({ label }) => matches(label, name)).toSorted(byCloseness)
-  const held = new Set(
+function capabilitiesOn(name: string, rules: readonly LabelRule[]): ReadonlySet<string> {
+  const [closest] = rules.filter(({ label }) => matchesPattern(label, name)).toSorted(byCloseness)
+  const granted = new Set(
     rules.flatMap(({ label, capabilities }) => (label === closest?.label ? capabilities : [])),
   )
-  return held.has('deny') ? new Set() : held
+  return granted.has('deny') ? new Set() : granted
 }
 
-/** A plain name first, then the pattern that leaves least of the name open. */
+/** Sorts plain names first, then patterns with the most literal characters. */
 function byCloseness({ label: a }: LabelRule, { label: b }: LabelRule): number {
-  const open = (label: string) => (label.includes('*') ? 1 : 0)
-  const plain = (label: string) => label.replaceAll('*', '').length
-  return open(a) - open(b) || plain(b) - plain(a) || (a < b ? -1 : a > b ? 1 : 0)
+  const wildcardRank = (label: string) => (label.includes('*') ? 1 : 0)
+  const literalLength = (label: string) => label.replaceAll('*', '').length
+  return (
+    wildcardRank(a) - wildcardRank(b) ||
+    literalLength(b) - literalLength(a) ||
+    (a < b ? -1 : a > b ? 1 : 0)
+  )
 }
 
-export type BareRight = 'Node' | 'Agent' | 'Operator' | 'Quota' | 'Plugin'
+export type ClusterResource = 'Node' | 'Agent' | 'Operator' | 'Quota' | 'Plugin'
 
-/** Whether the token may read or write what has no namespace, such as nodes. */
-export function mayAtAll(rights: Rights, what: BareRight, level: 'read' | 'write'): boolean {
-  if (rights.isUnlimited) return true
-  const policies = rights.rules.flatMap((rules) => rules[what]?.Policy ?? [])
+/** Reports whether the token may read or write a resource without a namespace. */
+export function hasClusterPolicy(
+  permissions: AclPermissions,
+  resource: ClusterResource,
+  level: 'read' | 'write',
+): boolean {
+  if (permissions.isUnlimited) return true
+  const policies = permissions.rules.flatMap((rules) => rules[resource]?.Policy ?? [])
   if (policies.includes('deny')) return false
   return policies.includes('write') || (level === 'read' && policies.includes('read'))
 }
 
-function matches(pattern: string, name: string): boolean {
+function matchesPattern(pattern: string, name: string): boolean {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`, 's').test(name)
 }

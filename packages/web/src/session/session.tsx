@@ -7,24 +7,24 @@ import {
 import { createContext, use, useCallback, useMemo, useState, type ReactNode } from 'react'
 import { createApi, type Api } from './api.ts'
 import { findIdentity, type Identity } from './find-session.ts'
-import { NO_RIGHTS, type Rights } from './rights.ts'
+import { NO_PERMISSIONS, type AclPermissions } from './rights.ts'
 import { readTokens, writeTokens, type Tokens } from './tokens.ts'
 
 export interface Session {
   readonly api: Api
   readonly tokens: Tokens
-  /** Puts other tokens in place and forgets everything that was read with the old ones. */
+  /** Replaces the tokens and clears the cache. */
   readonly setTokens: (tokens: Tokens) => void
-  /** Undefined until the server has said it, and when it could not be asked. */
+  /** Undefined until the server has responded. */
   readonly identity: Identity | undefined
-  /** The server is being asked, and nothing is known yet. */
-  readonly isIdentifying: boolean
-  readonly rights: Rights
+  /** The identity is being loaded. */
+  readonly isIdentityPending: boolean
+  readonly permissions: AclPermissions
   /**
-   * Whether there is a token that the governance API takes: its own, or a management token.
-   * Undefined until the server has said whose the token is.
+   * Whether the tab has a token for the governance API: its own, or a management token. Undefined
+   * until the identity is loaded.
    */
-  readonly mayGovern: boolean | undefined
+  readonly hasGovernanceToken: boolean | undefined
 }
 
 const SessionContext = createContext<Session | undefined>(undefined)
@@ -37,12 +37,12 @@ interface SessionProviderProps {
 export function SessionProvider({ queryClient, children }: SessionProviderProps) {
   return (
     <QueryClientProvider client={queryClient}>
-      <WithTokens>{children}</WithTokens>
+      <TokenSession>{children}</TokenSession>
     </QueryClientProvider>
   )
 }
 
-function WithTokens({ children }: { readonly children: ReactNode }) {
+function TokenSession({ children }: { readonly children: ReactNode }) {
   const queries = useQueryClient()
   const [tokens, setState] = useState(readTokens)
   const api = useMemo(() => createApi(tokens), [tokens])
@@ -54,7 +54,7 @@ function WithTokens({ children }: { readonly children: ReactNode }) {
     },
     [queries],
   )
-  const { data: identity, isPending: isIdentifying } = useQuery({
+  const { data: identity, isPending: isIdentityPending } = useQuery({
     queryKey: ['identity', tokens.workload ?? ''],
     queryFn: ({ signal }) => findIdentity(api, { hasToken: tokens.workload !== undefined, signal }),
     staleTime: 60_000,
@@ -65,16 +65,16 @@ function WithTokens({ children }: { readonly children: ReactNode }) {
       tokens,
       setTokens,
       identity,
-      isIdentifying,
-      rights: identity?.rights ?? NO_RIGHTS,
-      mayGovern: mayGovern(tokens, identity),
+      isIdentityPending,
+      permissions: identity?.permissions ?? NO_PERMISSIONS,
+      hasGovernanceToken: hasGovernanceToken(tokens, identity),
     }),
-    [api, tokens, setTokens, identity, isIdentifying],
+    [api, tokens, setTokens, identity, isIdentityPending],
   )
   return <SessionContext value={session}>{children}</SessionContext>
 }
 
-function mayGovern(tokens: Tokens, identity: Identity | undefined): boolean | undefined {
+function hasGovernanceToken(tokens: Tokens, identity: Identity | undefined): boolean | undefined {
   if (tokens.governance !== undefined) return true
   if (tokens.workload === undefined) return false
   return identity === undefined ? undefined : identity.token?.Type === 'management'

@@ -1,6 +1,6 @@
 /**
- * The secrets of the session, in the storage of this tab: gone when it is closed, never sent by the
- * browser on its own. The workload and the governance API may need different ones.
+ * The tokens of the session, in the session storage of the tab: deleted when it is closed, and never
+ * sent automatically. The two APIs may need different ones.
  */
 export interface Tokens {
   readonly workload: string | undefined

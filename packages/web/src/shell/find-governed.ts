@@ -1,38 +1,43 @@
 import type { v2 } from '@reeve/contract'
-import { organizationCan } from '../actions/governance-can.ts'
+import { organizationDisabledReason } from '../actions/governance-can.ts'
 import { BASE, paths } from '../paths.ts'
 import type { Api } from '../session/api.ts'
-import type { Hit } from './find-things.ts'
+import type { SearchHit } from './find-things.ts'
 
-const HITS_OF_KIND_MAX = 5
-/** The API searches within one organization at a time: so many are searched, and no more. */
+const GOVERNANCE_HITS_MAX = 5
+/** Maximum number of searched organizations; the API searches one at a time. */
 const ORGANIZATIONS_MAX = 4
 
-interface Search {
+interface GovernanceSearch {
   readonly text: string
-  /** The organization of the page: searched first. */
-  readonly here: string | undefined
+  /** The organization of the current page, searched first. */
+  readonly currentOrganization: string | undefined
   readonly signal: AbortSignal
 }
 
-/** The organization that an address is in, if it is in one. */
-export function organizationOf(pathname: string): string | undefined {
+/** Returns the organization in a URL path, if any. */
+export function organizationInPath(pathname: string): string | undefined {
   const name = pathname.slice(BASE.length).split('/')[2]
   const isInside = pathname.startsWith(`${paths.organizations()}/`) && name !== undefined
   return isInside && name !== '' ? decodeURIComponent(name) : undefined
 }
 
-/** Organizations, projects, workspaces, policies, policy sets and teams of this name. */
-export async function findGoverned(api: Api, search: Search): Promise<readonly Hit[]> {
-  const { text, here, signal } = search
+/** Searches organizations and their resources by name. */
+export async function searchGovernance(
+  api: Api,
+  search: GovernanceSearch,
+): Promise<readonly SearchHit[]> {
+  const { text, currentOrganization, signal } = search
   const { data } = await api.v2.listOrganizations({ query: { 'page[size]': 100 }, signal })
   const named = data.data.filter(({ id }) => id.toLowerCase().includes(text))
-  const nearFirst = data.data.toSorted((a, b) => Number(b.id === here) - Number(a.id === here))
+  const currentFirst = data.data.toSorted(
+    (a, b) => Number(b.id === currentOrganization) - Number(a.id === currentOrganization),
+  )
   const found = await Promise.all(
-    nearFirst.slice(0, ORGANIZATIONS_MAX).map((one) => findWithin(api, one, search)),
+    currentFirst.slice(0, ORGANIZATIONS_MAX).map((one) => searchOrganization(api, one, search)),
   )
   return [
-    ...named.slice(0, HITS_OF_KIND_MAX).map(({ id }) => ({
+    ...named.slice(0, GOVERNANCE_HITS_MAX).map(({ id }) => ({
       kind: 'Organization',
       text: id,
       detail: '',
@@ -42,31 +47,34 @@ export async function findGoverned(api: Api, search: Search): Promise<readonly H
   ]
 }
 
-/** What all of them have. */
-interface Named {
+/** Common fields of the searched resources. */
+interface NamedResource {
   readonly id: string
   readonly attributes: { readonly name: string }
 }
 
-async function findWithin(
+async function searchOrganization(
   api: Api,
   organization: v2.Organization,
-  { text, signal }: Search,
-): Promise<readonly Hit[]> {
+  { text, signal }: GovernanceSearch,
+): Promise<readonly SearchHit[]> {
   const { id: name } = organization
   const params = { organization_name: name }
-  const page = { 'page[size]': HITS_OF_KIND_MAX }
+  const page = { 'page[size]': GOVERNANCE_HITS_MAX }
   const byName = { ...page, 'search[name]': text }
-  const hits = (kind: string, items: readonly Named[], href: (item: Named) => string) =>
-    items.map((item) => ({ kind, text: item.attributes.name, detail: name, href: href(item) }))
-  const mayReadPolicies = organizationCan.readPolicies(organization) === undefined
+  const hits = (
+    kind: string,
+    items: readonly NamedResource[],
+    href: (item: NamedResource) => string,
+  ) => items.map((item) => ({ kind, text: item.attributes.name, detail: name, href: href(item) }))
+  const canReadPolicies = organizationDisabledReason.readPolicies(organization) === undefined
   const [projects, workspaces, policies, sets, teams] = await Promise.all([
     api.v2.listProjects({ params, query: { ...page, q: text }, signal }),
     api.v2.listWorkspaces({ params, query: byName, signal }),
-    mayReadPolicies
+    canReadPolicies
       ? api.v2.listOrganizationPolicies({ params, query: byName, signal })
       : undefined,
-    mayReadPolicies ? api.v2.listPolicySets({ params, query: byName, signal }) : undefined,
+    canReadPolicies ? api.v2.listPolicySets({ params, query: byName, signal }) : undefined,
     api.v2.listTeams({ params, query: { ...page, q: text }, signal }),
   ])
   return [

@@ -1,6 +1,6 @@
 /**
- * A browser that is started with LANG=C calls its language "en-US@posix", which is no language tag:
- * libraries that format numbers for `navigator.language` throw when they are loaded.
+ * Replaces an invalid `navigator.language`. Browsers started with LANG=C report "en-US@posix", and
+ * libraries that format numbers throw.
  */
 export function repairLocale(browser: { readonly language: string }): void {
   if (isLanguageTag(browser.language)) return

@@ -1,19 +1,20 @@
-import { useRead } from '../data/use-read.ts'
+import { useApiQuery } from '../data/use-read.ts'
 import { ALL_NAMESPACES, paths } from '../paths.ts'
 import { hrefWith, navigate, useLocation } from '../routing/location.ts'
 import { NAVIGATION } from './navigation.ts'
 import { useNamespace } from './use-namespace.ts'
 
-/** Which namespace the lists show. */
+/** Selects the namespace of the lists. */
 export function NamespaceSwitch() {
   const current = useNamespace()
   const { pathname } = useLocation()
-  const { data } = useRead(['namespaces'], (api, signal) => api.v1.listNamespaces({ signal }), {
-    everyMs: 60_000,
+  const { data } = useApiQuery(['namespaces'], (api, signal) => api.v1.listNamespaces({ signal }), {
+    pollIntervalMs: 60_000,
   })
   const names = (data ?? []).map(({ Name }) => Name)
-  const known = current === ALL_NAMESPACES || names.includes(current) ? names : [current, ...names]
-  // A list shows another namespace; a thing is in one only, so its page gives way to the jobs.
+  const options =
+    current === ALL_NAMESPACES || names.includes(current) ? names : [current, ...names]
+  // Lists are filtered by the namespace; a detail page is replaced by the list of jobs.
   const change = (name: string) =>
     navigate(
       isList(pathname)
@@ -25,7 +26,7 @@ export function NamespaceSwitch() {
       <span className="hidden">Namespace</span>
       <select value={current} onChange={(event) => change(event.target.value)}>
         <option value={ALL_NAMESPACES}>All namespaces</option>
-        {known.map((name) => (
+        {options.map((name) => (
           <option key={name} value={name}>
             {name}
           </option>

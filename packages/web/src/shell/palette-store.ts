@@ -1,19 +1,19 @@
 import { useSyncExternalStore } from 'react'
 
-/** Which window of the shell is open. Not in the address: it is a gesture, not a place. */
+/** The open dialog of the shell. It is not part of the URL. */
 export type ShellWindow = 'palette' | 'keys' | undefined
 
 const listeners = new Set<() => void>()
-let open: ShellWindow
+let openWindow: ShellWindow
 
-function set(next: ShellWindow): void {
-  open = next
+function setOpenWindow(next: ShellWindow): void {
+  openWindow = next
   for (const listener of listeners) listener()
 }
 
-export const openPalette = () => set('palette')
-export const openKeys = () => set('keys')
-export const closeShellWindow = () => set(undefined)
+export const openPalette = () => setOpenWindow('palette')
+export const openShortcuts = () => setOpenWindow('keys')
+export const closeShellWindow = () => setOpenWindow(undefined)
 
 export function useShellWindow(): ShellWindow {
   return useSyncExternalStore(
@@ -21,6 +21,6 @@ export function useShellWindow(): ShellWindow {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    () => open,
+    () => openWindow,
   )
 }

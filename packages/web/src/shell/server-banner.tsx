@@ -1,14 +1,14 @@
 import { ApiError, clockSkewMs, healthInError } from '@reeve/sdk'
-import { useRead } from '../data/use-read.ts'
+import { useApiQuery } from '../data/use-read.ts'
 import { Icon } from '../parts/icon.tsx'
 import type { Api } from '../session/api.ts'
 import { serverNotice, type ServerReport } from './server-notice.ts'
 
-const EVERY_MS = 15_000
+const POLL_INTERVAL_MS = 15_000
 
 /** On every page: why changes are rejected, or what is about to run short. */
 export function ServerBanner() {
-  const { data } = useRead(['server-report'], readReport, { everyMs: EVERY_MS })
+  const { data } = useApiQuery(['server-report'], readReport, { pollIntervalMs: POLL_INTERVAL_MS })
   const notice = data === undefined ? undefined : serverNotice(data)
   if (notice === undefined) return null
   return (
@@ -29,7 +29,7 @@ async function readReport(api: Api, signal: AbortSignal): Promise<{ data: Server
     const skewMs = clockSkewMs(headers.get('date'), { before, after: Date.now() })
     return { data: { health, skewMs } }
   } catch (error) {
-    // A server that is not well reports it by failing the request.
+    // An unhealthy server reports its health in an error response.
     const health = error instanceof ApiError ? healthInError(error) : undefined
     if (health === undefined) throw error
     return { data: { health, skewMs: undefined } }

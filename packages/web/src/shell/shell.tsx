@@ -7,11 +7,11 @@ import { ServerBanner } from './server-banner.tsx'
 import { SideNavigation } from './side-navigation.tsx'
 import { TopBar } from './top-bar.tsx'
 
-/** What stays while pages come and go. */
+/** The frame of all pages: top bar, navigation and shortcuts. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const { pathname } = useLocation()
-  useSignInFirst(pathname)
+  useSignInRedirect(pathname)
   useEffect(() => setMenuOpen(false), [pathname])
   return (
     <div className="shell" data-menu={isMenuOpen ? 'open' : 'closed'}>
@@ -31,22 +31,22 @@ export function Shell({ children }: { readonly children: ReactNode }) {
 }
 
 /** Pages that need no permission. */
-const OPEN_PAGES: readonly string[] = [paths.signIn(), paths.session()]
+const PUBLIC_PATHS: readonly string[] = [paths.signIn(), paths.session()]
 
 /**
  * Redirects signed-out users without permissions to the sign-in page, which returns them
  * afterwards.
  */
-function useSignInFirst(pathname: string): void {
+function useSignInRedirect(pathname: string): void {
   const { identity, tokens } = useSession()
   const isSignedOut =
     identity?.isAclEnabled === true &&
     identity.token === undefined &&
     tokens.governance === undefined &&
-    !identity.rights.isUnlimited &&
-    identity.rights.rules.length === 0
+    !identity.permissions.isUnlimited &&
+    identity.permissions.rules.length === 0
   useEffect(() => {
-    if (!isSignedOut || OPEN_PAGES.includes(pathname)) return
+    if (!isSignedOut || PUBLIC_PATHS.includes(pathname)) return
     navigate(paths.signIn({ next: currentAddress() }), { replace: true })
   }, [isSignedOut, pathname])
 }

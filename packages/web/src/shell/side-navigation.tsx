@@ -7,16 +7,19 @@ import { useNamespace } from './use-namespace.ts'
 export function SideNavigation() {
   const { pathname } = useLocation()
   const namespace = useNamespace()
-  const isHere = (under: string) => `${pathname}/`.startsWith(`${BASE}${under}/`)
+  const isCurrent = (under: string) => `${pathname}/`.startsWith(`${BASE}${under}/`)
   return (
     <nav className="side" id="side" aria-label="Pages">
       {NAVIGATION.map(({ title, items }) => (
         <section key={title} aria-label={title}>
           <h2>{title}</h2>
           <ul>
-            {items.map(({ text, href, under }) => (
+            {items.map(({ text, href, pathPrefix }) => (
               <li key={text}>
-                <Link href={href(namespace)} aria-current={isHere(under) ? 'page' : undefined}>
+                <Link
+                  href={href(namespace)}
+                  aria-current={isCurrent(pathPrefix) ? 'page' : undefined}
+                >
                   {text}
                 </Link>
               </li>

@@ -1,20 +1,20 @@
-/** As the system has it, unless the person chose. The choice is a preference, so it is kept. */
+/** Themes. The user's selection is kept in local storage; the default follows the system. */
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
 
-const KEY = 'reeve.theme'
+const STORAGE_KEY = 'reeve.theme'
 
 export function readTheme(): Theme {
-  const kept = localStorage.getItem(KEY)
-  return THEMES.find((theme) => theme === kept) ?? 'system'
+  const stored = localStorage.getItem(STORAGE_KEY)
+  return THEMES.find((theme) => theme === stored) ?? 'system'
 }
 
 export function applyTheme(theme: Theme): void {
   if (theme === 'system') {
     delete document.documentElement.dataset['theme']
-    localStorage.removeItem(KEY)
+    localStorage.removeItem(STORAGE_KEY)
   } else {
     document.documentElement.dataset['theme'] = theme
-    localStorage.setItem(KEY, theme)
+    localStorage.setItem(STORAGE_KEY, theme)
   }
 }

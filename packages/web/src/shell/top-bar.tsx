@@ -37,9 +37,9 @@ export function TopBar({ isMenuOpen, onMenu }: TopBarProps) {
         <span>Search or go to…</span>
         <kbd>Ctrl K</kbd>
       </button>
-      <LiveLight />
+      <LiveIndicator />
       <ThemeSwitch />
-      <Account />
+      <AccountLink />
     </header>
   )
 }
@@ -53,11 +53,11 @@ const LIVE_TEXTS: Readonly<Record<LiveStatus, string>> = {
 const LIVE_TITLES: Readonly<Record<LiveStatus, string>> = {
   connecting: 'Waiting for the event stream of the server.',
   live: 'Pages update as the cluster changes.',
-  polling: 'Your token may not read the event stream: pages are read again every 5 seconds.',
+  polling: 'Your token may not read the event stream: pages are polled every 5 seconds.',
   lost: 'The server cannot be reached; data may be stale.',
 }
 
-function LiveLight() {
+function LiveIndicator() {
   const status = useLiveStatus()
   return (
     <span className={`live live-${status}`} role="status" title={LIVE_TITLES[status]}>
@@ -81,7 +81,7 @@ function ThemeSwitch() {
   )
 }
 
-function Account() {
+function AccountLink() {
   const { identity, tokens } = useSession()
   const { pathname } = useLocation()
   const hasToken = tokens.workload !== undefined || tokens.governance !== undefined

@@ -32,7 +32,7 @@ async function comeBack(sim: Simulation): Promise<void> {
   await pass(sim.clock, 60_000)
 }
 
-test('alone: what asks for it ends that long after a server was heard, all else goes on', async () => {
+test('heartbeat stop: stops configured allocations after the last contact, no others', async () => {
   const sim = await aSimulation({ assignments: [stopsAfter(ID, 60_000), stopsAfter(OTHER, null)] })
   await pass(sim.clock, 5_000)
   isolate(sim)
@@ -49,14 +49,14 @@ test('alone: what asks for it ends that long after a server was heard, all else 
   await sim.agent.stop()
 })
 
-test('alone: nothing ends while a server is heard, however short the time', async () => {
+test('heartbeat stop: nothing is stopped while a server is in contact', async () => {
   const sim = await aSimulation({ assignments: [stopsAfter(ID, 15_000)] })
   await pass(sim.clock, 600_000)
   assert.equal(sim.server.statusOf(ID), 'running')
   await sim.agent.stop()
 })
 
-test('alone: who is back in time begins to count anew', async () => {
+test('heartbeat stop: contact in time restarts the period', async () => {
   const sim = await aSimulation({ assignments: [stopsAfter(ID, 120_000)] })
   for (let round = 0; round < 3; round++) {
     isolate(sim)

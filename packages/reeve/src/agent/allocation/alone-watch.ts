@@ -3,72 +3,71 @@ import { formatDurationNs, msFromNs } from '@reeve/kit/duration.ts'
 import type { AgentTaskGroup } from '../assignment.ts'
 
 /** As much of an allocation here as its end on a node that is alone takes. */
-export interface Watched {
+export interface StoppableAllocation {
   readonly group: AgentTaskGroup
-  /** Ends it; asked again it does nothing. */
+  /** Stops the allocation. Idempotent. */
   stop(reason: string): Promise<void>
 }
 
-interface AloneWatchOptions {
+interface HeartbeatStopOptions {
   readonly clock: Clock
-  /** Those that run here now. */
-  allocations(): Iterable<Watched>
+  /** The running allocations. */
+  allocations(): Iterable<StoppableAllocation>
 }
 
 /**
- * Ends allocations whose group asks for it, that long after a server was last heard: the servers
- * count on it and start others elsewhere. What this agent cannot know counts as heard: after its
- * own start the time begins anew.
+ * Stops allocations with `stop_on_client_after` that long after the last contact with a server: the
+ * servers rely on it and start replacements. A start of the agent counts as contact.
  */
-export class AloneWatch {
-  readonly #options: AloneWatchOptions
-  #heardMs = 0
-  #armedMs = Infinity
-  #cancel: () => void = () => undefined
+export class HeartbeatStop {
+  readonly #options: HeartbeatStopOptions
+  #lastContactMs = 0
+  #timerDueMs = Infinity
+  #cancelTimer: () => void = () => undefined
 
-  constructor(options: AloneWatchOptions) {
+  constructor(options: HeartbeatStopOptions) {
     this.#options = options
   }
 
   start(): void {
-    this.#heardMs = this.#options.clock.monotonicMs()
-    this.review()
+    this.#lastContactMs = this.#options.clock.monotonicMs()
+    this.rearm()
   }
 
-  /** A server said something. Costs nothing: a wake that comes too early sets itself again. */
-  heard(): void {
-    this.#heardMs = this.#options.clock.monotonicMs()
+  /** Records a contact. The timer is not moved: one that fires too early is set again. */
+  onServerContact(): void {
+    this.#lastContactMs = this.#options.clock.monotonicMs()
   }
 
-  /** The allocations are others than before, or ask for something else. */
-  review(): void {
-    const firstMs = this.#endDue()
-    if (firstMs === undefined || firstMs >= this.#armedMs) return
-    this.#cancel()
-    this.#armedMs = firstMs
-    // A timer takes no more than this many milliseconds; too early is no harm.
-    const delayMs = Math.min(firstMs - this.#options.clock.monotonicMs(), 2 ** 31 - 1)
-    this.#cancel = this.#options.clock.after(delayMs, () => {
-      this.#armedMs = Infinity
-      this.review()
+  /** Sets the timer again after the allocations or their settings have changed. */
+  rearm(): void {
+    const nextDueMs = this.#stopOverdue()
+    if (nextDueMs === undefined || nextDueMs >= this.#timerDueMs) return
+    this.#cancelTimer()
+    this.#timerDueMs = nextDueMs
+    // Timers are limited to this delay; firing too early is harmless.
+    const delayMs = Math.min(nextDueMs - this.#options.clock.monotonicMs(), 2 ** 31 - 1)
+    this.#cancelTimer = this.#options.clock.after(delayMs, () => {
+      this.#timerDueMs = Infinity
+      this.rearm()
     })
   }
 
   stop(): void {
-    this.#cancel()
+    this.#cancelTimer()
   }
 
-  /** Ends those whose time has come, and answers when the next one's comes. */
-  #endDue(): number | undefined {
+  /** Stops overdue allocations, and returns when the next one is due. */
+  #stopOverdue(): number | undefined {
     const nowMs = this.#options.clock.monotonicMs()
-    let firstMs: number | undefined
-    for (const watched of this.#options.allocations()) {
-      const afterNs = watched.group.Disconnect?.StopOnClientAfter ?? null
-      if (afterNs === null) continue
-      const dueMs = this.#heardMs + msFromNs(afterNs)
-      if (dueMs > nowMs) firstMs = Math.min(firstMs ?? dueMs, dueMs)
-      else void watched.stop(`no server was heard for ${formatDurationNs(afterNs)}`)
+    let nextDueMs: number | undefined
+    for (const allocation of this.#options.allocations()) {
+      const stopAfterNs = allocation.group.Disconnect?.StopOnClientAfter ?? null
+      if (stopAfterNs === null) continue
+      const dueMs = this.#lastContactMs + msFromNs(stopAfterNs)
+      if (dueMs > nowMs) nextDueMs = Math.min(nextDueMs ?? dueMs, dueMs)
+      else void allocation.stop(`no server was heard for ${formatDurationNs(stopAfterNs)}`)
     }
-    return firstMs
+    return nextDueMs
   }
 }

@@ -1,36 +1,37 @@
 import type { ClientStatus, TaskState } from '@reeve/contract'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
 
-export interface StatusSummary {
+export interface AllocationStatus {
   readonly ClientStatus: ClientStatus
   readonly ClientDescription: string
 }
 
-const DESCRIPTIONS = {
+const STATUS_DESCRIPTIONS = {
   pending: 'No tasks have started',
   running: 'Tasks are running',
   complete: 'All tasks have completed',
   failed: 'Failed tasks',
 } as const
-/** Of what waits to be started again, or for the next stage of its lifecycle. */
-const BETWEEN_STARTS = 'No tasks are running'
+/** Description while tasks wait for a restart or for the next lifecycle stage. */
+const NO_TASK_RUNNING = 'No tasks are running'
 
-/** The status of an allocation follows from its tasks, in this order. */
-export function summarize(
+/** Derives the client status of an allocation from its tasks, in this order of precedence. */
+export function clientStatusOf(
   states: Iterable<Pick<TaskState, 'State' | 'Failed' | 'StartedAt'>>,
-): StatusSummary {
+): AllocationStatus {
   const tasks = [...states]
-  const some = (state: TaskState['State']) => tasks.some((task) => task.State === state)
+  const hasTaskIn = (state: TaskState['State']) => tasks.some((task) => task.State === state)
   const status = tasks.some((task) => task.State === 'dead' && task.Failed)
     ? 'failed'
-    : some('running')
+    : hasTaskIn('running')
       ? 'running'
-      : some('pending')
+      : hasTaskIn('pending')
         ? 'pending'
         : 'complete'
-  const isBetween = status === 'pending' && tasks.some((task) => task.StartedAt !== ZERO_TIME)
+  const hasStartedBefore =
+    status === 'pending' && tasks.some((task) => task.StartedAt !== ZERO_TIME)
   return {
     ClientStatus: status,
-    ClientDescription: isBetween ? BETWEEN_STARTS : DESCRIPTIONS[status],
+    ClientDescription: hasStartedBefore ? NO_TASK_RUNNING : STATUS_DESCRIPTIONS[status],
   }
 }

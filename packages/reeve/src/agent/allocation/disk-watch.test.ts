@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anAssignment, pass } from '../../../test/build/agent.ts'
 import { aRunner } from '../../../test/build/runner.ts'
-import { PathsOnlyWorkspace } from '../store/workspace.ts'
+import { NoopWorkspace } from '../store/workspace.ts'
 
-test('a group that takes more of the disk than it asked for is told once each time', async () => {
+test('exceeding the disk size is reported once each time', async () => {
   let megabytes = 0
-  const workspace = new PathsOnlyWorkspace()
-  workspace.measure = () => Promise.resolve(megabytes * 1024 * 1024)
+  const workspace = new NoopWorkspace()
+  workspace.allocationSize = () => Promise.resolve(megabytes * 1024 * 1024)
   const disk = { Sticky: false, Migrate: false, SizeMB: 300 }
   const bench = await aRunner(anAssignment({ group: { EphemeralDisk: disk } }), { workspace })
   const told = (): number =>

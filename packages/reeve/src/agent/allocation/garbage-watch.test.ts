@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pass, SILENT_LOG } from '../../../test/build/agent.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { asCollectable, chooseGarbage, GarbageWatch, type Collectable } from './garbage-watch.ts'
+import {
+  asCollectable,
+  chooseToCollect,
+  AllocationGarbageCollector,
+  type Collectable,
+} from './garbage-watch.ts'
 
 function allocations(count: number, ended: readonly number[]): readonly Collectable[] {
   return Array.from({ length: count }, (_, n) => ({
@@ -57,13 +62,19 @@ const cases = [
   },
 ]
 for (const { name, all, fill, ids } of cases) {
-  test(`garbage: ${name}`, () => assert.deepEqual(chooseGarbage(all, fill), ids))
+  test(`garbage: ${name}`, () => assert.deepEqual(chooseToCollect(all, fill), ids))
 }
 
-test('garbage: what the operator says counts instead', () => {
-  const thresholds = { lookMs: 1, diskPercent: 50, inodePercent: 5, allocations: 4, atOnce: 1 }
+test('gc: configured thresholds replace the defaults', () => {
+  const thresholds = {
+    intervalMs: 1,
+    diskPercent: 50,
+    inodePercent: 5,
+    allocationsMax: 4,
+    parallelDestroys: 1,
+  }
   const choose = (count: number, fill = ROOM) =>
-    chooseGarbage(allocations(count, upTo(count)), fill, thresholds)
+    chooseToCollect(allocations(count, upTo(count)), fill, thresholds)
   const empty = { diskPercent: 0, inodePercent: 0 }
   assert.deepEqual(choose(4, empty), [])
   assert.deepEqual(choose(5, empty), ['a4'])
@@ -76,7 +87,7 @@ interface Watched {
   readonly collected: string[]
   readonly lines: string[]
   readonly clock: SimulatedClock
-  readonly watch: GarbageWatch
+  readonly watch: AllocationGarbageCollector
 }
 
 /** A node with ended allocations `a0`… of 10 % of the disk each, and what else takes room. */
@@ -88,12 +99,12 @@ function aNode(count: number, others: number, stuck: readonly string[] = []): Wa
   const tell = (fields: object, text: string): void => {
     lines.push(`${text} ${Object.values(fields).join(' ')}`)
   }
-  const watch = new GarbageWatch({
+  const watch = new AllocationGarbageCollector({
     clock,
     log: { ...SILENT_LOG, info: tell, warn: tell },
     allocations: () => [...left].map((id) => ({ id, endedMs: Number(id.slice(1)) })),
-    fill: () => Promise.resolve({ diskPercent: others + 10 * left.size, inodePercent: 1 }),
-    collect: (id) => {
+    diskUsage: () => Promise.resolve({ diskPercent: others + 10 * left.size, inodePercent: 1 }),
+    destroy: (id) => {
       if (stuck.includes(id)) return Promise.reject(new Error(`${id} is held`))
       collected.push(id)
       return Promise.resolve(left.delete(id))
@@ -102,7 +113,7 @@ function aNode(count: number, others: number, stuck: readonly string[] = []): Wa
   return { left, collected, lines, clock, watch }
 }
 
-test('garbage: one look relieves a full disk, and goes no further', async () => {
+test('gc: one run frees a full disk and removes no more than needed', async () => {
   const { clock, watch, collected, lines } = aNode(9, 10)
   watch.start()
   await pass(clock, 61_000)
@@ -119,23 +130,23 @@ test('garbage: one look relieves a full disk, and goes no further', async () => 
   await fuller.watch.stop()
 })
 
-test('garbage: the node looks soon after new work has come, once for all of it', async () => {
+test('gc: runs soon after new allocations, once for a burst', async () => {
   const { clock, watch, left, collected } = aNode(9, 10)
   watch.start()
-  watch.lookSoon()
-  watch.lookSoon()
+  watch.runSoon()
+  watch.runSoon()
   await pass(clock, 1_100)
   assert.deepEqual(collected, ['a0', 'a1'])
   left.add('a9').add('a10')
   await pass(clock, 50_000)
   assert.equal(collected.length, 2)
-  watch.lookSoon()
+  watch.runSoon()
   await pass(clock, 1_100)
   assert.equal(collected.length, 4)
   await watch.stop()
 })
 
-test('garbage: what cannot be removed is told, tried again and keeps nothing else', async () => {
+test('gc: a failed removal is logged and retried, and does not block others', async () => {
   const { clock, watch, collected, lines } = aNode(3, 75, ['a0'])
   watch.start()
   await pass(clock, 61_000)
@@ -148,7 +159,7 @@ test('garbage: what cannot be removed is told, tried again and keeps nothing els
   await watch.stop()
 })
 
-test('garbage: a disk that something else fills is told once', async () => {
+test('gc: a disk that stays full is logged once', async () => {
   const { clock, watch, lines, left } = aNode(0, 90)
   watch.start()
   await pass(clock, 181_000)
@@ -169,15 +180,15 @@ test('garbage: data that is to move on is kept a while', () => {
   assert.equal(asCollectable({ ...ended, group: {} }, 2_000).endedMs, 1_000)
 })
 
-test('the node looks every minute, until it stops', async () => {
+test('gc: runs every minute until it is stopped', async () => {
   const clock = new SimulatedClock()
   const collected: string[] = []
-  const watch = new GarbageWatch({
+  const watch = new AllocationGarbageCollector({
     clock,
     log: SILENT_LOG,
     allocations: () => allocations(51, upTo(51)).filter(({ id }) => !collected.includes(id)),
-    fill: () => Promise.resolve(ROOM),
-    collect: (id) => Promise.resolve(collected.push(id) > 0),
+    diskUsage: () => Promise.resolve(ROOM),
+    destroy: (id) => Promise.resolve(collected.push(id) > 0),
   })
   watch.start()
   await pass(clock, 61_000)

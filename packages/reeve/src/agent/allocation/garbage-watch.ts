@@ -1,18 +1,18 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { Log } from '../log.ts'
-import type { DiskFill } from '../store/disk-fill.ts'
-import { pause, Slots } from '../wait.ts'
+import type { Logger } from '../log.ts'
+import type { DiskUsagePercent } from '../store/disk-fill.ts'
+import { sleep, Semaphore } from '../wait.ts'
 
-/** An allocation as far as its removal is concerned. */
+/** An allocation as the garbage collector sees it. */
 export interface Collectable {
   readonly id: string
-  /** When its last task ended; undefined while it has to stay. */
+  /** When the last task ended; undefined while the allocation must be kept. */
   readonly endedMs: number | undefined
 }
 
-interface Ended {
+interface EndedAllocation {
   readonly id: string
   readonly endedMs: number | undefined
   readonly group: {
@@ -21,160 +21,169 @@ interface Ended {
 }
 
 /**
- * Data that the next allocation may come for is kept a while, on a node that is drained because it
- * is full as well.
+ * Keeps data that the next allocation may fetch for a while, even on a node that is drained because
+ * its disk is full.
  */
-export function asCollectable({ id, endedMs, group }: Ended, nowMs: number): Collectable {
+export function asCollectable({ id, endedMs, group }: EndedAllocation, nowMs: number): Collectable {
   const { Sticky = false, Migrate = false } = group.EphemeralDisk ?? {}
-  const isAwaited =
-    (Sticky || Migrate) && endedMs !== undefined && nowMs - endedMs < AGENT_LIMITS.garbageDataMs
-  return { id, endedMs: isAwaited ? undefined : endedMs }
+  const isRetained =
+    (Sticky || Migrate) &&
+    endedMs !== undefined &&
+    nowMs - endedMs < AGENT_LIMITS.gcMigrationDataRetentionMs
+  return { id, endedMs: isRetained ? undefined : endedMs }
 }
 
-/** When what ended allocations left is removed, and how. */
-export interface GarbageThresholds {
-  readonly lookMs: number
+/** Thresholds and limits of garbage collection. */
+export interface GcThresholds {
+  readonly intervalMs: number
   readonly diskPercent: number
   readonly inodePercent: number
-  readonly allocations: number
-  readonly atOnce: number
+  readonly allocationsMax: number
+  readonly parallelDestroys: number
 }
 
-/** For a node whose operator says nothing. */
-const THRESHOLDS: GarbageThresholds = {
-  lookMs: AGENT_LIMITS.garbageLookMs,
-  diskPercent: AGENT_LIMITS.garbageDiskPercent,
-  inodePercent: AGENT_LIMITS.garbageInodePercent,
-  allocations: AGENT_LIMITS.garbageAllocations,
-  atOnce: AGENT_LIMITS.garbageAtOnce,
+/** Used unless the operator configures other thresholds. */
+const DEFAULT_GC_THRESHOLDS: GcThresholds = {
+  intervalMs: AGENT_LIMITS.gcIntervalMs,
+  diskPercent: AGENT_LIMITS.gcDiskUsagePercent,
+  inodePercent: AGENT_LIMITS.gcInodeUsagePercent,
+  allocationsMax: AGENT_LIMITS.gcAllocationsMax,
+  parallelDestroys: AGENT_LIMITS.gcParallelDestroys,
 }
 
 /**
- * The ended ones that have to go, the oldest first. Those that run do not count: a node full of
- * services would remove the logs of every batch task as soon as it has ended.
+ * Chooses the terminal allocations to collect, oldest first. Running ones do not count: otherwise a
+ * node full of services would remove the logs of every batch task as soon as it has ended.
  */
-export function chooseGarbage(
+export function chooseToCollect(
   allocations: readonly Collectable[],
-  fill: DiskFill,
-  thresholds: GarbageThresholds = THRESHOLDS,
+  usage: DiskUsagePercent,
+  thresholds: GcThresholds = DEFAULT_GC_THRESHOLDS,
 ): readonly string[] {
   const ended = allocations
     .filter(({ endedMs }) => endedMs !== undefined)
     .toSorted((a, b) => (a.endedMs ?? 0) - (b.endedMs ?? 0) || (a.id < b.id ? -1 : 1))
-  const surplus = ended.length - thresholds.allocations
-  // A disk is relieved step by step: how much one removal frees is known only after it.
-  const count = Math.max(surplus, isOver(fill, thresholds) ? thresholds.atOnce : 0)
+  const excess = ended.length - thresholds.allocationsMax
+  // Frees the disk in steps: how much a removal frees is known only afterwards.
+  const count = Math.max(
+    excess,
+    isAboveThreshold(usage, thresholds) ? thresholds.parallelDestroys : 0,
+  )
   return ended.slice(0, Math.max(0, count)).map(({ id }) => id)
 }
 
-interface GarbageWatchOptions {
+interface GarbageCollectorOptions {
   readonly clock: Clock
-  readonly log: Log
-  readonly thresholds?: GarbageThresholds
-  /** Those whose directories are here; what was removed already takes no room. */
+  readonly log: Logger
+  readonly thresholds?: GcThresholds
+  /** Allocations whose directories exist; collected ones use no space. */
   allocations(): readonly Collectable[]
-  fill(): Promise<DiskFill>
-  /** False when there was nothing that may be removed. */
-  collect(id: string): Promise<boolean>
+  diskUsage(): Promise<DiskUsagePercent>
+  /** Removes an allocation; returns false if there was nothing to remove. */
+  destroy(id: string): Promise<boolean>
 }
 
-/** Removes what ended allocations left, when the node runs out of room for it. */
-export class GarbageWatch {
-  readonly #options: GarbageWatchOptions
-  readonly #thresholds: GarbageThresholds
+/** Removes the data of terminal allocations when the node runs out of space. */
+export class AllocationGarbageCollector {
+  readonly #options: GarbageCollectorOptions
+  readonly #thresholds: GcThresholds
   readonly #stopping = new AbortController()
-  #woken = new AbortController()
-  #isFullTold = false
-  #running: Promise<void> = Promise.resolve()
+  #wakeUp = new AbortController()
+  #hasWarnedFull = false
+  #loop: Promise<void> = Promise.resolve()
 
-  constructor(options: GarbageWatchOptions) {
+  constructor(options: GarbageCollectorOptions) {
     this.#options = options
-    this.#thresholds = options.thresholds ?? THRESHOLDS
+    this.#thresholds = options.thresholds ?? DEFAULT_GC_THRESHOLDS
   }
 
   start(): void {
-    this.#running = this.#run()
+    this.#loop = this.#run()
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort()
-    this.#woken.abort()
-    await this.#running
+    this.#wakeUp.abort()
+    await this.#loop
   }
 
-  /** New work has come, and may need the room. */
-  lookSoon(): void {
-    this.#woken.abort()
+  /** Runs soon: a new allocation may need the space. */
+  runSoon(): void {
+    this.#wakeUp.abort()
   }
 
   async #run(): Promise<void> {
     const { log } = this.#options
-    while (await this.#isDue()) {
-      await this.#look().catch((thrown: unknown) => {
+    while (await this.#waitForNextRun()) {
+      await this.#collectAll().catch((thrown: unknown) => {
         log.warn({ error: errorMessage(thrown) }, 'ended allocations not collected')
       })
     }
   }
 
-  /** True when it is time to look again, false when there is no more to look for. */
-  async #isDue(): Promise<boolean> {
+  /** Waits for the next run. Returns true when it is due, false after stop. */
+  async #waitForNextRun(): Promise<boolean> {
     const { clock } = this.#options
     const { signal } = this.#stopping
-    // Stopping wakes it too. A combined signal would be kept alive by the runtime while it waits.
-    const hasPassed = await pause(clock, this.#thresholds.lookMs, this.#woken.signal)
+    // Stopping aborts this signal too. A combined signal would be kept alive by the runtime.
+    const hasPassed = await sleep(clock, this.#thresholds.intervalMs, this.#wakeUp.signal)
     if (signal.aborted) return false
     if (hasPassed) return true
-    // Work comes in bursts: one look is for all of it.
-    const isSoon = await pause(clock, AGENT_LIMITS.garbageSoonMs, signal)
-    this.#woken = new AbortController()
-    return isSoon
+    // Allocations arrive in bursts: wait to handle them in one run.
+    const wasNotStopped = await sleep(clock, AGENT_LIMITS.gcAfterNewAllocationMs, signal)
+    this.#wakeUp = new AbortController()
+    return wasNotStopped
   }
 
-  /** Goes on until there is room or nothing is left to remove; each is tried once in a look. */
-  async #look(): Promise<void> {
+  /** Collects until the thresholds are met or nothing is left; each allocation is tried once. */
+  async #collectAll(): Promise<void> {
     const tried = new Set<string>()
     while (!this.#stopping.signal.aborted) {
-      const fill = await this.#options.fill()
-      const left = this.#options.allocations().filter(({ id }) => !tried.has(id))
-      const ids = chooseGarbage(left, fill, this.#thresholds)
+      const usage = await this.#options.diskUsage()
+      const remaining = this.#options.allocations().filter(({ id }) => !tried.has(id))
+      const ids = chooseToCollect(remaining, usage, this.#thresholds)
       if (ids.length === 0) {
-        this.#tellFull(fill)
+        this.#warnIfFull(usage)
         return
       }
       for (const id of ids) tried.add(id)
-      const slots = new Slots(this.#thresholds.atOnce)
-      await Promise.all(ids.map((id) => slots.run(() => this.#collect(id, fill))))
+      const semaphore = new Semaphore(this.#thresholds.parallelDestroys)
+      await Promise.all(ids.map((id) => semaphore.run(() => this.#destroy(id, usage))))
     }
   }
 
-  /** One that cannot be removed is no reason to keep the others. */
-  async #collect(id: string, fill: DiskFill): Promise<void> {
+  /** Removes one allocation. A failure does not keep the others from being removed. */
+  async #destroy(id: string, usage: DiskUsagePercent): Promise<void> {
     const { log } = this.#options
     try {
-      const isRemoved = await this.#options.collect(id)
-      if (isRemoved) log.info({ allocation: id, ...rounded(fill) }, 'removed an ended allocation')
+      const isRemoved = await this.#options.destroy(id)
+      if (isRemoved)
+        log.info({ allocation: id, ...roundedPercentages(usage) }, 'removed an ended allocation')
     } catch (thrown) {
       const fields = { allocation: id, error: errorMessage(thrown) }
       log.warn(fields, 'what an ended allocation left is not removed')
     }
   }
 
-  /** Once each time it becomes so: what takes the room now, nothing here may remove. */
-  #tellFull(fill: DiskFill): void {
-    const isFull = isOver(fill, this.#thresholds)
-    if (isFull && !this.#isFullTold)
+  /** Warns once each time the disk becomes full with nothing left to collect. */
+  #warnIfFull(usage: DiskUsagePercent): void {
+    const isFull = isAboveThreshold(usage, this.#thresholds)
+    if (isFull && !this.#hasWarnedFull)
       this.#options.log.warn(
-        { ...rounded(fill) },
+        { ...roundedPercentages(usage) },
         'the disk of this node is full, and no ended allocation is left to remove',
       )
-    this.#isFullTold = isFull
+    this.#hasWarnedFull = isFull
   }
 }
 
-function isOver({ diskPercent, inodePercent }: DiskFill, thresholds: GarbageThresholds): boolean {
+function isAboveThreshold(
+  { diskPercent, inodePercent }: DiskUsagePercent,
+  thresholds: GcThresholds,
+): boolean {
   return diskPercent > thresholds.diskPercent || inodePercent > thresholds.inodePercent
 }
 
-function rounded({ diskPercent, inodePercent }: DiskFill): DiskFill {
+function roundedPercentages({ diskPercent, inodePercent }: DiskUsagePercent): DiskUsagePercent {
   return { diskPercent: Math.round(diskPercent), inodePercent: Math.round(inodePercent) }
 }

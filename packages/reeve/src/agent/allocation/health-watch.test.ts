@@ -45,7 +45,7 @@ test('health watch: an allocation whose tasks run long enough is healthy', async
   await sim.agent.stop()
 })
 
-test('health watch: one that fails is unhealthy at once', async () => {
+test('health: a failed task makes the allocation unhealthy immediately', async () => {
   const task = aTask({ Config: { run_for: '2s', exit_code: 1 } })
   const sim = await aSimulation({ assignments: [deployed('d1', { tasks: [task] })] })
   await pass(sim.clock, 2_000, 1_000)
@@ -54,7 +54,7 @@ test('health watch: one that fails is unhealthy at once', async () => {
   await sim.agent.stop()
 })
 
-test('health watch: one that restarts again and again is unhealthy at its deadline, and says why', async () => {
+test('health: repeated restarts are unhealthy at the deadline, with the reason', async () => {
   const task = aTask({
     Config: { run_for: '5s', exit_code: 1 },
     RestartPolicy: restartPolicy({ Attempts: 100, Delay: nsFromMs(1_000) }),
@@ -70,7 +70,7 @@ test('health watch: one that restarts again and again is unhealthy at its deadli
   await sim.agent.stop()
 })
 
-test('health watch: one that is told to stop is not unhealthy for it', async () => {
+test('health: stopping an allocation does not make it unhealthy', async () => {
   const assignment = deployed()
   const sim = await aSimulation({ assignments: [assignment] })
   await pass(sim.clock, 1_000, 500)
@@ -81,7 +81,7 @@ test('health watch: one that is told to stop is not unhealthy for it', async () 
   await sim.agent.stop()
 })
 
-test('health watch: one that joins another deployment is judged for it', async () => {
+test('health: joining another deployment restarts the evaluation', async () => {
   const sim = await aSimulation({ assignments: [deployed()] })
   await pass(sim.clock, 10_000, 1_000)
   assert.deepEqual(wordOf(sim), ['d1', true, at(10)])
@@ -91,7 +91,7 @@ test('health watch: one that joins another deployment is judged for it', async (
   await sim.agent.stop()
 })
 
-test('health watch: the next agent judges again what it takes over', async () => {
+test('health: the next agent evaluates recovered allocations again', async () => {
   const storage = someMemoryStorage()
   const first = await aSimulation({ assignments: [deployed()], storage })
   await pass(first.clock, 5_000, 1_000)

@@ -4,97 +4,102 @@ import { isoFromMs } from '@reeve/kit/duration.ts'
 import type { Assignment } from '../assignment.ts'
 import type { ChecksHealth } from '../services/checks-health.ts'
 import {
-  healthRuleOf,
-  judgeHealth,
-  type HealthRule,
-  type JudgedTask,
+  healthCriteriaOf,
+  evaluateHealth,
+  type HealthCriteria,
+  type TaskHealthInput,
   type UnhealthyTask,
 } from './health.ts'
 
-/** What a report says about health; nothing while nothing is known. */
-export type HealthWord = Pick<AllocationUpdate, 'DeploymentID' | 'DeploymentStatus'>
+/** Health fields of a report; absent while the health is undecided. */
+export type ReportedHealth = Pick<AllocationUpdate, 'DeploymentID' | 'DeploymentStatus'>
 
-interface HealthWatchOptions {
+interface HealthTrackerOptions {
   readonly clock: Clock
-  /** Time may have made a difference: `review` is called again. */
-  wake(): void
+  /** Called when the passing of time may have decided the health. */
+  scheduleReevaluation(): void
 }
 
-/** Timers of the host cannot wait longer than 2^31 ms. */
-const WAIT_MS_MAX = 24 * 3_600_000
+/** Timers of the runtime are limited to 2^31 ms. */
+const TIMER_DELAY_MAX_MS = 24 * 3_600_000
 
 /**
- * Finds out whether an allocation is healthy, and says so once. It begins anew when the allocation
- * joins another deployment, and with each agent: what the servers know already they keep.
+ * Determines once whether an allocation is healthy. Starts again when the allocation joins another
+ * deployment, and with each agent: the servers keep what was reported.
  */
-export class HealthWatch {
-  readonly #options: HealthWatchOptions
-  #rule: HealthRule | undefined
-  /** When it began to be watched, on the monotonic clock. */
-  #sinceMs = 0
+export class HealthTracker {
+  readonly #options: HealthTrackerOptions
+  #criteria: HealthCriteria | undefined
+  /** Start of the tracking on the monotonic clock. */
+  #startedMs = 0
   #isCanary = false
-  #word: HealthWord = {}
-  #isOver = false
+  #reported: ReportedHealth = {}
+  #isStopped = false
   #cancelTimer: () => void = () => undefined
 
-  constructor(options: HealthWatchOptions) {
+  constructor(options: HealthTrackerOptions) {
     this.#options = options
   }
 
-  /** For the report of the allocation. */
-  get word(): HealthWord {
-    return this.#word
+  /** Fields for the report of the allocation. */
+  get reported(): ReportedHealth {
+    return this.#reported
   }
 
-  /** Whether there is something to find out yet. */
-  get isOpen(): boolean {
-    return !this.#isOver && this.#rule !== undefined && this.#word.DeploymentStatus === undefined
+  /** Whether the health still has to be determined. */
+  get isUndecided(): boolean {
+    return (
+      !this.#isStopped &&
+      this.#criteria !== undefined &&
+      this.#reported.DeploymentStatus === undefined
+    )
   }
 
-  /** What the servers want now. The same deployment as before goes on; another begins anew. */
-  follow(assignment: Assignment): void {
+  /** Applies a changed assignment. A different deployment restarts the tracking. */
+  update(assignment: Assignment): void {
     this.#isCanary = assignment.allocation.DeploymentStatus?.Canary ?? false
-    const rule = healthRuleOf(assignment)
-    const isSame = rule?.deploymentId === this.#rule?.deploymentId
-    if (rule !== undefined && isSame) {
-      this.#rule = rule
+    const criteria = healthCriteriaOf(assignment)
+    const isSameDeployment = criteria?.deploymentId === this.#criteria?.deploymentId
+    if (criteria !== undefined && isSameDeployment) {
+      this.#criteria = criteria
       return
     }
     this.#cancelTimer()
-    this.#rule = rule
-    this.#sinceMs = this.#options.clock.monotonicMs()
-    this.#word = {}
+    this.#criteria = criteria
+    this.#startedMs = this.#options.clock.monotonicMs()
+    this.#reported = {}
+  }
+
+  /** Restarts the clock: waiting for the replaced allocation and for its data does not count. */
+  restartClock(): void {
+    this.#startedMs = this.#options.clock.monotonicMs()
+  }
+
+  /** Stops tracking, because the allocation is being stopped or the agent stops. */
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelTimer()
   }
 
   /**
-   * Its own time begins: waiting for the allocation that it replaces, and for that one's data, was
-   * not its doing.
+   * Evaluates the tasks; returns the tasks that get an event with the reason of being unhealthy.
    */
-  begin(): void {
-    this.#sinceMs = this.#options.clock.monotonicMs()
-  }
-
-  /** The allocation is told to end, or the agent goes: its health is nobody's concern. */
-  end(): void {
-    this.#isOver = true
-    this.#cancelTimer()
-  }
-
-  /** Looks at the tasks; answers with those that must be told why they are not healthy. */
-  review(tasks: readonly JudgedTask[], checks?: ChecksHealth): readonly UnhealthyTask[] {
-    if (!this.isOpen || this.#rule === undefined) return []
+  evaluate(tasks: readonly TaskHealthInput[], checks?: ChecksHealth): readonly UnhealthyTask[] {
+    if (!this.isUndecided || this.#criteria === undefined) return []
     this.#cancelTimer()
     const { clock } = this.#options
     const nowMs = clock.nowMs()
-    const sinceMs = nowMs - (clock.monotonicMs() - this.#sinceMs)
-    const verdict = judgeHealth(this.#rule, tasks, { nowMs, sinceMs, checks })
+    const startedMs = nowMs - (clock.monotonicMs() - this.#startedMs)
+    const verdict = evaluateHealth(this.#criteria, tasks, { nowMs, startedMs, checks })
     if (verdict.kind === 'undecided') {
-      const delayMs = Math.min(verdict.nextMs - nowMs, WAIT_MS_MAX)
-      this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#options.wake())
+      const delayMs = Math.min(verdict.nextMs - nowMs, TIMER_DELAY_MAX_MS)
+      this.#cancelTimer = this.#options.clock.after(delayMs, () =>
+        this.#options.scheduleReevaluation(),
+      )
       return []
     }
-    this.#word = {
-      DeploymentID: this.#rule.deploymentId,
+    this.#reported = {
+      DeploymentID: this.#criteria.deploymentId,
       DeploymentStatus: {
         Healthy: verdict.kind === 'healthy',
         Timestamp: isoFromMs(nowMs),

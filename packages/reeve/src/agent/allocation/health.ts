@@ -6,115 +6,124 @@ import type { ChecksHealth } from '../services/checks-health.ts'
 import { isPaused } from '../task/task-state.ts'
 import { isSidecar, type Stage } from './lifecycle.ts'
 
-/** What an allocation must show before it counts as healthy. */
-export interface HealthRule {
-  /** The deployment that asks; empty when none does, and only migrations want to know. */
+/** Criteria for a healthy allocation. */
+export interface HealthCriteria {
+  /** ID of the deployment; empty if only migrations need the health. */
   readonly deploymentId: string
-  /** How long all its tasks must have run without a restart. */
+  /** How long all tasks must run without a restart. */
   readonly minHealthyMs: number
-  /** Whether the checks of its services must pass as well. */
-  readonly usesChecks?: boolean
-  /** How long it may take to get there. */
+  /** Whether the checks of the services must pass too. */
+  readonly requiresChecks?: boolean
+  /** Time limit for becoming healthy. */
   readonly deadlineMs: number
 }
 
-/** What the verdict is made from, of each task. */
-export interface JudgedTask {
+/** State of a task that the evaluation needs. */
+export interface TaskHealthInput {
   readonly name: string
   readonly stage: Stage
   readonly state: Pick<TaskState, 'State' | 'Failed' | 'StartedAt' | 'Paused'> &
     Partial<Pick<TaskState, 'Events'>>
 }
 
-export type HealthVerdict =
+export type HealthEvaluation =
   | { readonly kind: 'healthy' }
   | { readonly kind: 'unhealthy'; readonly reasons: readonly UnhealthyTask[] }
-  /** Nothing can be said before `nextMs` unless a task changes. */
+  /** Cannot be decided before `nextMs` unless a task changes. */
   | { readonly kind: 'undecided'; readonly nextMs: number }
 
-/** A task that kept its allocation from being healthy in time, and why. */
+/** A task because of which the allocation missed its deadline, and why. */
 export interface UnhealthyTask {
   readonly task: string
   readonly reason: string
 }
 
 /**
- * Who is watched: allocations of a deployment by its rules, other services by those of migrations;
- * nobody whose health a person decides, and nobody whose health is known.
+ * Health criteria: those of `update` for allocations of a deployment, those of `migrate` for other
+ * services. Undefined if health is set manually or already known.
  */
-export function healthRuleOf({ allocation, job, group }: Assignment): HealthRule | undefined {
+export function healthCriteriaOf({
+  allocation,
+  job,
+  group,
+}: Assignment): HealthCriteria | undefined {
   const deploymentId = allocation.DeploymentID ?? ''
   if (typeof allocation.DeploymentStatus?.Healthy === 'boolean') return undefined
   const isService = job.Type === 'service'
-  const block = deploymentId !== '' ? group.Update : isService ? group.Migrate : undefined
-  if (block === null || block === undefined || block.HealthCheck === 'manual') return undefined
+  const settings = deploymentId !== '' ? group.Update : isService ? group.Migrate : undefined
+  if (settings === null || settings === undefined || settings.HealthCheck === 'manual')
+    return undefined
   return {
     deploymentId,
-    usesChecks: block.HealthCheck === 'checks',
-    minHealthyMs: msFromNs(block.MinHealthyTime),
-    deadlineMs: msFromNs(block.HealthyDeadline),
+    requiresChecks: settings.HealthCheck === 'checks',
+    minHealthyMs: msFromNs(settings.MinHealthyTime),
+    deadlineMs: msFromNs(settings.HealthyDeadline),
   }
 }
 
-interface HealthFacts {
+interface HealthInputs {
   readonly nowMs: number
-  /** When it began to be watched. */
-  readonly sinceMs: number
-  /** How the checks of its services stand; undefined where nobody runs them. */
+  /** Start of the tracking. */
+  readonly startedMs: number
+  /** Health of the checks; undefined if no checks run. */
   readonly checks?: ChecksHealth | undefined
 }
 
 /**
- * The time runs from the latest start of a task, so that a restart begins it anew; a task that will
- * not run again, and should, or that failed, is the end of it.
+ * Evaluates the health. The minimum healthy time counts from the latest start of a task, so a
+ * restart resets it. A task that failed, or ended though it should run, makes the allocation
+ * unhealthy.
  */
-export function judgeHealth(
-  rule: HealthRule,
-  tasks: readonly JudgedTask[],
-  { nowMs, sinceMs, checks }: HealthFacts,
-): HealthVerdict {
-  const watched = tasks.filter((task) => task.stage !== 'poststop')
-  if (watched.some(isLost)) return { kind: 'unhealthy', reasons: [] }
-  const endMs = sinceMs + rule.deadlineMs
-  const judged = rule.usesChecks === true ? checks : undefined
-  // After the clock was set back, what began before lies ahead of it: then all the time counts.
-  const sinceOf = (timeMs: number): number =>
-    timeMs > nowMs && timeMs < Infinity ? sinceMs : timeMs
-  const healthyMs =
-    Math.max(sinceOf(startedMs(watched)), sinceOf(passingMs(judged))) + rule.minHealthyMs
-  if (healthyMs <= nowMs) return { kind: 'healthy' }
-  if (endMs <= nowMs) return { kind: 'unhealthy', reasons: lateReasons(watched, rule, judged) }
-  return { kind: 'undecided', nextMs: Math.min(endMs, healthyMs) }
+export function evaluateHealth(
+  criteria: HealthCriteria,
+  tasks: readonly TaskHealthInput[],
+  { nowMs, startedMs: trackingStartedMs, checks }: HealthInputs,
+): HealthEvaluation {
+  const relevantTasks = tasks.filter((task) => task.stage !== 'poststop')
+  if (relevantTasks.some(hasFailedPermanently)) return { kind: 'unhealthy', reasons: [] }
+  const deadlineMs = trackingStartedMs + criteria.deadlineMs
+  const requiredChecks = criteria.requiresChecks === true ? checks : undefined
+  // If the clock was set back, a start lies in the future: count from the start of the tracking.
+  const notInFuture = (timeMs: number): number =>
+    timeMs > nowMs && timeMs < Infinity ? trackingStartedMs : timeMs
+  const healthyAtMs =
+    Math.max(
+      notInFuture(allStartedAtMs(relevantTasks)),
+      notInFuture(checksPassingAtMs(requiredChecks)),
+    ) + criteria.minHealthyMs
+  if (healthyAtMs <= nowMs) return { kind: 'healthy' }
+  if (deadlineMs <= nowMs)
+    return { kind: 'unhealthy', reasons: unhealthyReasons(relevantTasks, criteria, requiredChecks) }
+  return { kind: 'undecided', nextMs: Math.min(deadlineMs, healthyAtMs) }
 }
 
-/** Without checks the rule for tasks is all there is. */
-function passingMs(checks: ChecksHealth | undefined): number {
+/** Without required checks only the tasks count. */
+function checksPassingAtMs(checks: ChecksHealth | undefined): number {
   return checks === undefined ? 0 : (checks.passingSinceMs ?? Infinity)
 }
 
-/** Failed for good, or ended though it should run as long as the allocation does. */
-function isLost({ state, stage }: JudgedTask): boolean {
+/** Whether the task has failed, or has ended though it should run as long as the allocation. */
+function hasFailedPermanently({ state, stage }: TaskHealthInput): boolean {
   if (state.State !== 'dead') return false
   return state.Failed || stage === 'main' || isSidecar(stage)
 }
 
-/** Since when all tasks have run; infinite while one of them has yet to begin. */
-function startedMs(tasks: readonly JudgedTask[]): number {
-  // What has done its work at the start or at the end is past its time; what its schedule holds
-  // back is as it should be.
-  const due = tasks.filter(({ state }) => state.State !== 'dead' && !isPaused(state))
-  if (due.some(({ state }) => state.State === 'pending')) return Infinity
-  const starts = due.map(({ state }) => Date.parse(state.StartedAt))
+/** When the last of the tasks started; infinite while one of them is pending. */
+function allStartedAtMs(tasks: readonly TaskHealthInput[]): number {
+  // Tasks that have completed, and tasks paused by their schedule, do not count.
+  const expectedTasks = tasks.filter(({ state }) => state.State !== 'dead' && !isPaused(state))
+  if (expectedTasks.some(({ state }) => state.State === 'pending')) return Infinity
+  const starts = expectedTasks.map(({ state }) => Date.parse(state.StartedAt))
   return starts.reduce((latest, start) => Math.max(latest, start), 0)
 }
 
-function lateReasons(
-  tasks: readonly JudgedTask[],
-  rule: HealthRule,
+function unhealthyReasons(
+  tasks: readonly TaskHealthInput[],
+  criteria: HealthCriteria,
   checks: ChecksHealth | undefined,
 ): readonly UnhealthyTask[] {
-  const deadline = formatDurationNs(nsFromMs(rule.deadlineMs))
-  const time = formatDurationNs(nsFromMs(rule.minHealthyMs))
+  const deadline = formatDurationNs(nsFromMs(criteria.deadlineMs))
+  const minHealthyTime = formatDurationNs(nsFromMs(criteria.minHealthyMs))
   return tasks
     .filter(({ state }) => state.State !== 'dead')
     .map(({ name, state }) => ({
@@ -122,30 +131,34 @@ function lateReasons(
       reason:
         state.State === 'pending'
           ? `Task not running by healthy_deadline of ${deadline}${waitsFor(state)}`
-          : (lateChecks(name, checks) ??
-            `Task not running for min_healthy_time of ${time} by healthy_deadline of ${deadline}`),
+          : (failingChecksMessage(name, checks) ??
+            `Task not running for min_healthy_time of ${minHealthyTime} by healthy_deadline of ${deadline}`),
     }))
 }
 
 /** Names the data that the templates of the task wait for, if that is the last thing it did. */
-function waitsFor({ Events = [] }: JudgedTask['state']): string {
+function waitsFor({ Events = [] }: TaskHealthInput['state']): string {
   const last = Events.at(-1)
   return last?.Type === 'Template' ? `: ${last.DisplayMessage}` : ''
 }
 
-/** What of a task's own checks, and of the group's, kept it back; undefined when none did. */
-function lateChecks(task: string, checks: ChecksHealth | undefined): string | undefined {
-  const late = (checks?.late ?? []).filter((one) => one.task === task || one.task === '')
-  if (late.length === 0) return undefined
-  const texts = late.map((one) => one.check + quoted(one))
-  return `Services not healthy by deadline: ${texts.join(', ')}`
+/** Describes the failing checks of the task and of the group; undefined if there are none. */
+function failingChecksMessage(task: string, checks: ChecksHealth | undefined): string | undefined {
+  const failing = (checks?.notPassing ?? []).filter(
+    (check) => check.task === task || check.task === '',
+  )
+  if (failing.length === 0) return undefined
+  const descriptions = failing.map((check) => check.check + outputExcerpt(check))
+  return `Services not healthy by deadline: ${descriptions.join(', ')}`
 }
 
-/** The status and the first line of what a check found; the first line of a page says nothing. */
-function quoted({ output = '', statusCode }: ChecksHealth['late'][number]): string {
-  const [first = ''] = output.trim().split('\n', 1)
-  const line = first.startsWith('<') ? '' : first.slice(0, AGENT_LIMITS.quotedCheckCharsMax)
+/** Status and first output line of a check. The first line of an HTML page is omitted. */
+function outputExcerpt({ output = '', statusCode }: ChecksHealth['notPassing'][number]): string {
+  const [firstLine = ''] = output.trim().split('\n', 1)
+  const excerpt = firstLine.startsWith('<')
+    ? ''
+    : firstLine.slice(0, AGENT_LIMITS.checkOutputExcerptCharsMax)
   const status = statusCode === undefined ? '' : `status ${statusCode}`
-  const parts = [status, line].filter((part) => part !== '')
+  const parts = [status, excerpt].filter((part) => part !== '')
   return parts.length === 0 ? '' : ` (${parts.join(': ')})`
 }

@@ -4,7 +4,7 @@ import { anAssignment, aTask, pass, restartPolicy, turn } from '../../../test/bu
 import { aRunner, type RunnerBench } from '../../../test/build/runner.ts'
 import { nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { freshTaskState } from '../task/task-state.ts'
+import { newTaskState } from '../task/task-state.ts'
 import { restartTasks } from './task-actions.ts'
 
 const ALL = { task: '', allTasks: true }
@@ -66,19 +66,19 @@ test('a restart because of checks counts as a failure and waits as the policy sa
   const policy = restartPolicy({ Attempts: 1, Delay: nsFromMs(15_000) })
   const bench = await aRunner(anAssignment({ tasks: [aTask({ RestartPolicy: policy })] }))
   const web = bench.runner.task('web')
-  await web.restart({ reason: 'unhealthy', withDelay: true })
+  await web.restart({ reason: 'unhealthy', usesRestartPolicy: true })
   await pass(bench.clock, 14_000)
   assert.equal(web.state.State, 'pending')
   await pass(bench.clock, 2_000)
   assert.equal(web.state.State, 'running')
-  await web.restart({ reason: 'unhealthy', withDelay: true })
+  await web.restart({ reason: 'unhealthy', usesRestartPolicy: true })
   await turn()
   assert.equal(web.state.State, 'dead')
   assert.equal(web.state.Failed, true)
   assert.equal(bench.events('web').at(-1), 'Not Restarting')
 })
 
-test('only a task that runs can be restarted, and an unknown one is told the others', async () => {
+test('only a running task can be restarted; an unknown name lists the tasks', async () => {
   const tasks = [
     aTask({ Name: 'init', Lifecycle: { Hook: 'prestart', Sidecar: false } }),
     aTask({ Name: 'web' }),
@@ -175,10 +175,10 @@ test('a kill during a restart is a kill', async () => {
   assert.equal(bench.events('web').at(-1), 'Killed')
 })
 
-test('a signal reaches the tasks that run, and is told', async () => {
+test('a signal reaches the running tasks and is recorded', async () => {
   const tasks = [aTask({ Name: 'a' }), aTask({ Name: 'b' })]
   const bench = await aRunner(anAssignment({ tasks }))
-  await bench.runner.signal({ task: '', signal: 'SIGHUP' })
+  await bench.runner.signal({ taskName: '', signal: 'SIGHUP' })
   assert.deepEqual(
     bench.driver.running.map((task) => task.signals),
     [['SIGHUP'], ['SIGHUP']],
@@ -186,7 +186,7 @@ test('a signal reaches the tasks that run, and is told', async () => {
   const last = bench.runner.task('a').state.Events.at(-1)
   assert.equal(last?.Type, 'Signaling')
   assert.equal(last?.TaskSignal, 'SIGHUP')
-  await assert.rejects(bench.runner.signal({ task: 'a', signal: 'SIGNOPE' }), {
+  await assert.rejects(bench.runner.signal({ taskName: 'a', signal: 'SIGNOPE' }), {
     kind: 'task-signal',
   })
   await end(bench)
@@ -208,8 +208,8 @@ for (const { name, ask, b, told } of FAILURES) {
         if (failure !== undefined) throw failure
         done.push(task)
       }
-      const state = { ...freshTaskState(), State: 'running' as const }
-      return { name: task, state, restart: act, startOver: act }
+      const state = { ...newTaskState(), State: 'running' as const }
+      return { name: task, state, restart: act, restartFromGate: act }
     }
     const lines = told.map((task) => `\n\t* failed to restart task ${task}: ${END.message}`)
     const head = told.length === 1 ? '1 error occurred:' : `${told.length} errors occurred:`

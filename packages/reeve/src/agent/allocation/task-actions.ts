@@ -3,44 +3,44 @@ import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import type { TaskRunner } from '../task/task-runner.ts'
 
 export interface AllocationRestart {
-  /** One task, which must be running; empty: all that run. */
+  /** One task, which must be running; empty for all running tasks. */
   readonly task: string
-  /** Also those that have ended: the lifecycle starts over. */
+  /** Restarts ended tasks too: the lifecycle starts over. */
   readonly allTasks: boolean
 }
 
-type Restartable = Pick<TaskRunner, 'name' | 'state' | 'restart' | 'startOver'>
+type RestartableTask = Pick<TaskRunner, 'name' | 'state' | 'restart' | 'restartFromGate'>
 
-/** What users do to the tasks of an allocation. */
+/** Restarts tasks on behalf of a user. */
 export async function restartTasks(
-  runners: readonly Restartable[],
-  { task, allTasks }: AllocationRestart,
+  runners: readonly RestartableTask[],
+  { task: taskName, allTasks }: AllocationRestart,
 ): Promise<void> {
-  if (task !== '') {
-    await getTask(runners, task).restart({ reason: 'User requested task to restart' })
+  if (taskName !== '') {
+    await getTask(runners, taskName).restart({ reason: 'User requested task to restart' })
     return
   }
   if (allTasks) {
     const reason = 'User requested all tasks to restart'
-    await restartEach(runners, (runner) => runner.startOver(reason))
+    await restartEach(runners, (runner) => runner.restartFromGate(reason))
     return
   }
   const reason = 'User requested running tasks to restart'
   const running = runners.filter((runner) => runner.state.State === 'running')
   await restartEach(running, async (runner) => {
     await runner.restart({ reason }).catch((thrown: unknown) => {
-      // It has ended meanwhile: those that do not run are passed over.
+      // The task has ended meanwhile; tasks that are not running are skipped.
       if (!(thrown instanceof Fault) || thrown.kind !== 'task-not-running') throw thrown
     })
   })
 }
 
-/** Every task is tried, and each that failed is told. */
+/** Tries every task and reports all failures. */
 async function restartEach(
-  runners: readonly Restartable[],
-  restart: (runner: Restartable) => Promise<void>,
+  runners: readonly RestartableTask[],
+  restartOne: (runner: RestartableTask) => Promise<void>,
 ): Promise<void> {
-  const results = await Promise.allSettled(runners.map(restart))
+  const results = await Promise.allSettled(runners.map(restartOne))
   const problems = results.flatMap((result, index) => {
     if (result.status === 'fulfilled') return []
     return `failed to restart task ${runners[index]?.name}: ${errorMessage(result.reason)}`
@@ -48,13 +48,13 @@ async function restartEach(
   if (problems.length > 0) throw new Fault('task-restart', formatMultiError(problems))
 }
 
-/** Signals one task, or with an empty name all that run. */
+/** Signals one task, or all running tasks if the name is empty. */
 export async function signalTasks(
   runners: readonly TaskRunner[],
-  { task, signal }: { readonly task: string; readonly signal: string },
+  { taskName, signal }: { readonly taskName: string; readonly signal: string },
 ): Promise<void> {
-  if (task !== '') {
-    await getTask(runners, task).signal(signal)
+  if (taskName !== '') {
+    await getTask(runners, taskName).signal(signal)
     return
   }
   const running = runners.filter((runner) => runner.state.State === 'running')
@@ -62,13 +62,13 @@ export async function signalTasks(
   await Promise.all(running.map((runner) => runner.signal(signal)))
 }
 
-/** Fault `task-unknown` that names the tasks there are. */
+/** Returns the runner. Fault `task-unknown` that lists the existing tasks. */
 export function getTask<Runner extends Pick<TaskRunner, 'name'>>(
   runners: readonly Runner[],
   name: string,
 ): Runner {
-  const found = runners.find((runner) => runner.name === name)
-  if (found !== undefined) return found
-  const known = runners.map((runner) => JSON.stringify(runner.name)).join(', ')
-  throw new Fault('task-unknown', `unknown task name ${JSON.stringify(name)}; there is ${known}`)
+  const match = runners.find((runner) => runner.name === name)
+  if (match !== undefined) return match
+  const names = runners.map((runner) => JSON.stringify(runner.name)).join(', ')
+  throw new Fault('task-unknown', `unknown task name ${JSON.stringify(name)}; there is ${names}`)
 }

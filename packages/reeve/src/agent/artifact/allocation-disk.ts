@@ -1,51 +1,51 @@
-import { diskFault } from './disk-budget.ts'
+import { diskFullFault } from './disk-budget.ts'
 
-interface DiskOptions {
+interface AllocationDiskOptions {
   /** Size of the allocation's disk. */
   readonly totalBytes: number
-  /** Bytes that the allocation takes now. */
+  /** Disk usage of the allocation in bytes. */
   measure(): Promise<number>
 }
 
 /**
- * The disks of allocations that fetch artifacts. Tasks of one allocation fetch at the same time and
- * share its disk: what all of them take counts together.
+ * Disks of allocations that are fetching artifacts. Tasks of one allocation fetch in parallel and
+ * share its disk, so their usage is added up.
  */
 export class AllocationDisks {
-  readonly #open = new Map<string, AllocationDisk>()
+  readonly #disksInUse = new Map<string, AllocationDisk>()
 
-  /** Works with the disk of one allocation, which is measured when the first fetch begins. */
+  /** Uses the disk of an allocation, which is measured before its first fetch. */
   async use<T>(
     allocationId: string,
-    options: DiskOptions,
+    options: AllocationDiskOptions,
     work: (disk: AllocationDisk) => Promise<T>,
   ): Promise<T> {
-    const disk = this.#open.get(allocationId) ?? new AllocationDisk(options)
-    this.#open.set(allocationId, disk)
-    disk.users += 1
+    const disk = this.#disksInUse.get(allocationId) ?? new AllocationDisk(options)
+    this.#disksInUse.set(allocationId, disk)
+    disk.userCount += 1
     try {
-      await disk.measured()
+      await disk.ensureMeasured()
       return await work(disk)
     } finally {
-      disk.users -= 1
-      if (disk.users === 0) this.#open.delete(allocationId)
+      disk.userCount -= 1
+      if (disk.userCount === 0) this.#disksInUse.delete(allocationId)
     }
   }
 }
 
 export class AllocationDisk {
-  users = 0
-  readonly #options: DiskOptions
+  userCount = 0
+  readonly #options: AllocationDiskOptions
   #measuring: Promise<number> | undefined
-  #base = 0
-  readonly #fetches = new Map<symbol, number>()
+  #measuredBytes = 0
+  readonly #bytesByFetch = new Map<symbol, number>()
 
-  constructor(options: DiskOptions) {
+  constructor(options: AllocationDiskOptions) {
     this.#options = options
   }
 
-  async measured(): Promise<void> {
-    this.#measuring ??= this.#options.measure().then((bytes) => (this.#base = bytes))
+  async ensureMeasured(): Promise<void> {
+    this.#measuring ??= this.#options.measure().then((bytes) => (this.#measuredBytes = bytes))
     await this.#measuring
   }
 
@@ -53,38 +53,40 @@ export class AllocationDisk {
     return this.#options.totalBytes
   }
 
-  /** Bytes that are left for everybody. */
+  /** Bytes available to all fetches. */
   get freeBytes(): number {
-    return this.#options.totalBytes - this.#base - this.#fetching()
+    return this.#options.totalBytes - this.#measuredBytes - this.#fetchingBytes()
   }
 
-  /** One fetch, whose bytes count until it ends, and beyond when they stay. */
-  begin(): DiskShare {
+  /**
+   * Reserves space for one fetch. Its bytes count until it ends, and permanently if it succeeds.
+   */
+  reserve(): DiskReservation {
     const id = Symbol('fetch')
-    this.#fetches.set(id, 0)
+    this.#bytesByFetch.set(id, 0)
     const limits = { bytesMax: this.freeBytes, totalBytes: this.totalBytes }
     return {
       ...limits,
-      used: (bytes) => {
-        this.#fetches.set(id, bytes)
-        if (this.freeBytes < 0) throw diskFault(limits)
+      report: (bytes) => {
+        this.#bytesByFetch.set(id, bytes)
+        if (this.freeBytes < 0) throw diskFullFault(limits)
       },
-      end: ({ stays }) => {
-        if (stays) this.#base += this.#fetches.get(id) ?? 0
-        this.#fetches.delete(id)
+      release: ({ stays }) => {
+        if (stays) this.#measuredBytes += this.#bytesByFetch.get(id) ?? 0
+        this.#bytesByFetch.delete(id)
       },
     }
   }
 
-  #fetching(): number {
-    return [...this.#fetches.values()].reduce((total, bytes) => total + bytes, 0)
+  #fetchingBytes(): number {
+    return [...this.#bytesByFetch.values()].reduce((total, bytes) => total + bytes, 0)
   }
 }
 
-export interface DiskShare {
+export interface DiskReservation {
   readonly bytesMax: number
   readonly totalBytes: number
-  /** Fault `task-artifact` when the fetches of the allocation take more than it has. */
-  used(bytes: number): void
-  end(outcome: { readonly stays: boolean }): void
+  /** Fault `task-artifact` if the fetches of the allocation exceed its disk. */
+  report(bytes: number): void
+  release(outcome: { readonly stays: boolean }): void
 }

@@ -8,15 +8,15 @@ export interface Checksum {
   readonly hex: string
 }
 
-const DIGITS = { md5: 32, sha1: 40, sha256: 64, sha512: 128 } as const
+const HEX_LENGTHS = { md5: 32, sha1: 40, sha256: 64, sha512: 128 } as const
 
-/** `sha256:<hex>`, or the digits alone, whose number tells the algorithm. */
+/** Parses `sha256:<hex>`, or the digits alone, whose length implies the algorithm. */
 export function parseChecksum(text: string): Checksum {
   const match = /^(?:(md5|sha1|sha256|sha512):)?([0-9a-f]+)$/i.exec(text.trim())
   const hex = match?.[2]?.toLowerCase() ?? ''
-  const named = match?.[1]?.toLowerCase()
-  const algorithm = ALGORITHMS.find((name) => DIGITS[name] === hex.length)
-  if (algorithm === undefined || (named !== undefined && named !== algorithm)) {
+  const namedAlgorithm = match?.[1]?.toLowerCase()
+  const algorithm = ALGORITHMS.find((name) => HEX_LENGTHS[name] === hex.length)
+  if (algorithm === undefined || (namedAlgorithm !== undefined && namedAlgorithm !== algorithm)) {
     throw new Fault('task-artifact', `${JSON.stringify(text.slice(0, 160))} is no checksum`)
   }
   return { algorithm, hex }
@@ -25,31 +25,34 @@ export function parseChecksum(text: string): Checksum {
 const ALGORITHMS = ['md5', 'sha1', 'sha256', 'sha512'] as const
 
 /**
- * The checksum of one file out of a list: lines of `<hex>  <name>` (or `<hex> *<name>`), of `ALG
- * (<name>) = <hex>`, or one checksum alone.
+ * Checksum of a file from a list: lines `<hex>  <name>`, `<hex> *<name>` or `ALG (<name>) = <hex>`,
+ * or a single checksum.
  */
 export function findChecksum(list: string, name: string): Checksum {
   const lines = list.split('\n').map((line) => line.trim())
-  const given = lines.filter((line) => line !== '' && !line.startsWith('#'))
-  for (const line of given) {
-    const plain = /^([0-9a-f]+)\s+\*?(\S.*)$/i.exec(line)
-    if (plain !== null && isNamed(plain[2] ?? '', name)) return parseChecksum(plain[1] ?? '')
-    const tagged = /^\w+ ?\((.+)\)\s*=\s*([0-9a-f]+)$/i.exec(line)
-    if (tagged !== null && isNamed(tagged[1] ?? '', name)) return parseChecksum(tagged[2] ?? '')
+  const entries = lines.filter((line) => line !== '' && !line.startsWith('#'))
+  for (const line of entries) {
+    const plainMatch = /^([0-9a-f]+)\s+\*?(\S.*)$/i.exec(line)
+    if (plainMatch !== null && matchesFileName(plainMatch[2] ?? '', name))
+      return parseChecksum(plainMatch[1] ?? '')
+    const taggedMatch = /^\w+ ?\((.+)\)\s*=\s*([0-9a-f]+)$/i.exec(line)
+    if (taggedMatch !== null && matchesFileName(taggedMatch[1] ?? '', name))
+      return parseChecksum(taggedMatch[2] ?? '')
   }
-  const [only, ...others] = given
-  if (only !== undefined && others.length === 0 && !/\s/.test(only)) return parseChecksum(only)
+  const [onlyEntry, ...others] = entries
+  if (onlyEntry !== undefined && others.length === 0 && !/\s/.test(onlyEntry))
+    return parseChecksum(onlyEntry)
   throw new Fault('task-artifact', `the list of checksums has none for ${JSON.stringify(name)}`)
 }
 
-function isNamed(path: string, name: string): boolean {
+function matchesFileName(path: string, name: string): boolean {
   return path === name || path.replace(/^.*\//, '') === name
 }
 
-export async function checkFile(path: string, { algorithm, hex }: Checksum): Promise<void> {
+export async function verifyFile(path: string, { algorithm, hex }: Checksum): Promise<void> {
   const hash = createHash(algorithm)
   for await (const piece of createReadStream(path)) hash.update(piece)
-  const found = hash.digest('hex')
-  if (found === hex) return
-  throw new Fault('task-artifact', `the checksum is ${algorithm}:${found}, not ${hex}`)
+  const actual = hash.digest('hex')
+  if (actual === hex) return
+  throw new Fault('task-artifact', `the checksum is ${algorithm}:${actual}, not ${hex}`)
 }

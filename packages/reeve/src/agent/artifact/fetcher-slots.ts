@@ -1,19 +1,19 @@
 import { AGENT_LIMITS } from '../limits.ts'
 
-interface SlotLimits {
+interface FetcherLimits {
   /** Fetchers of the node. */
-  readonly total: number
-  readonly perNamespace: number
+  readonly fetchersMax: number
+  readonly perNamespaceMax: number
 }
 
-interface Waiter {
+interface FetcherWaiter {
   readonly namespace: string
   readonly admit: (slot: number) => void
 }
 
-const DEFAULT_LIMITS: SlotLimits = {
-  total: AGENT_LIMITS.artifactFetchersMax,
-  perNamespace: AGENT_LIMITS.artifactFetchersPerNamespaceMax,
+const DEFAULT_FETCHER_LIMITS: FetcherLimits = {
+  fetchersMax: AGENT_LIMITS.artifactFetchersMax,
+  perNamespaceMax: AGENT_LIMITS.artifactFetchersPerNamespaceMax,
 }
 
 /**
@@ -21,12 +21,12 @@ const DEFAULT_LIMITS: SlotLimits = {
  * stall leave slots to the others. Within the bounds the order of arrival holds.
  */
 export class FetcherSlots {
-  readonly #limits: SlotLimits
+  readonly #limits: FetcherLimits
   /** By slot number, the namespace that holds it. */
-  readonly #held = new Map<number, string>()
-  #waiting: readonly Waiter[] = []
+  readonly #namespaceBySlot = new Map<number, string>()
+  #waiting: readonly FetcherWaiter[] = []
 
-  constructor(limits: SlotLimits = DEFAULT_LIMITS) {
+  constructor(limits: FetcherLimits = DEFAULT_FETCHER_LIMITS) {
     this.#limits = limits
   }
 
@@ -40,7 +40,7 @@ export class FetcherSlots {
     try {
       return await work(slot)
     } finally {
-      this.#held.delete(slot)
+      this.#namespaceBySlot.delete(slot)
       this.#admitNext()
     }
   }
@@ -48,7 +48,7 @@ export class FetcherSlots {
   async #acquire(namespace: string, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<number>()
-    const waiter: Waiter = { namespace, admit: resolve }
+    const waiter: FetcherWaiter = { namespace, admit: resolve }
     const abandon = (): void => {
       this.#waiting = this.#waiting.filter((other) => other !== waiter)
       reject(signal.reason)
@@ -61,19 +61,21 @@ export class FetcherSlots {
 
   #admitNext(): void {
     for (const waiter of this.#waiting) {
-      if (this.#held.size >= this.#limits.total) return
-      const own = [...this.#held.values()].filter((holder) => holder === waiter.namespace)
-      if (own.length >= this.#limits.perNamespace) continue
+      if (this.#namespaceBySlot.size >= this.#limits.fetchersMax) return
+      const namespaceSlots = [...this.#namespaceBySlot.values()].filter(
+        (holder) => holder === waiter.namespace,
+      )
+      if (namespaceSlots.length >= this.#limits.perNamespaceMax) continue
       this.#waiting = this.#waiting.filter((other) => other !== waiter)
-      const slot = this.#freeSlot()
-      this.#held.set(slot, waiter.namespace)
+      const slot = this.#lowestFreeSlot()
+      this.#namespaceBySlot.set(slot, waiter.namespace)
       waiter.admit(slot)
     }
   }
 
-  #freeSlot(): number {
+  #lowestFreeSlot(): number {
     let slot = 0
-    while (this.#held.has(slot)) slot += 1
+    while (this.#namespaceBySlot.has(slot)) slot += 1
     return slot
   }
 }

@@ -1,14 +1,14 @@
 import { AwsV4Signer } from 'aws4fetch'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bucketProblem, gcsRequest, s3Request } from './object-storage.ts'
+import { describeBucketProblem, newGcsRequest, newS3Request } from './object-storage.ts'
 
 const KEYS = { aws_access_key_id: 'AKIAEXAMPLE', aws_access_key_secret: 'secret-of-the-example' }
 const ADDRESS = 'https://s3.eu-central-1.amazonaws.com/bucket/a%20b/c.zip'
 
 test('an object without keys is asked for as it is', async () => {
   const headers = { 'x-own': '1' }
-  assert.deepEqual(await s3Request({ address: ADDRESS, options: {} }, headers), {
+  assert.deepEqual(await newS3Request({ address: ADDRESS, options: {} }, headers), {
     address: ADDRESS,
     headers,
   })
@@ -19,7 +19,7 @@ for (const [name, options, region] of [
   ['of the options', { region: 'us-west-2' }, 'us-west-2'],
 ] as const)
   test(`an object with keys is signed for the region ${name}`, async () => {
-    const request = await s3Request({ address: ADDRESS, options: { ...KEYS, ...options } }, {})
+    const request = await newS3Request({ address: ADDRESS, options: { ...KEYS, ...options } }, {})
     const { authorization = '', 'x-amz-date': datetime = '' } = request.headers
     assert.ok(authorization.includes(`/${region}/s3/aws4_request`), authorization)
     const wanted = await new AwsV4Signer({
@@ -36,7 +36,7 @@ for (const [name, options, region] of [
 
 test('a session token and a version are part of the signed request', async () => {
   const options = { ...KEYS, aws_access_token: 'session', version: 'v/1' }
-  const { address, headers } = await s3Request({ address: ADDRESS, options }, {})
+  const { address, headers } = await newS3Request({ address: ADDRESS, options }, {})
   assert.equal(address, `${ADDRESS}?versionId=v%2F1`)
   assert.equal(headers['x-amz-security-token'], 'session')
   assert.match(headers['authorization'] ?? '', /SignedHeaders=[^,]*x-amz-security-token/)
@@ -44,7 +44,7 @@ test('a session token and a version are part of the signed request', async () =>
 
 test('half of a pair of keys is a mistake', async () => {
   for (const [name, value] of Object.entries(KEYS))
-    await assert.rejects(s3Request({ address: ADDRESS, options: { [name]: value } }, {}), {
+    await assert.rejects(newS3Request({ address: ADDRESS, options: { [name]: value } }, {}), {
       kind: 'task-artifact',
       message: /needed together/,
     })
@@ -53,9 +53,9 @@ test('half of a pair of keys is a mistake', async () => {
 test('objects of gcs are read at the address for downloads', () => {
   const address = 'https://www.googleapis.com/storage/v1/bucket/a/b.zip'
   const plain = 'https://storage.googleapis.com/bucket/a/b.zip'
-  assert.deepEqual(gcsRequest({ address, options: {} }, {}), { address: plain, headers: {} })
+  assert.deepEqual(newGcsRequest({ address, options: {} }, {}), { address: plain, headers: {} })
   const options = { access_token: 'token', version: '12' }
-  assert.deepEqual(gcsRequest({ address, options }, { a: '1' }), {
+  assert.deepEqual(newGcsRequest({ address, options }, { a: '1' }), {
     address: `${plain}?generation=12`,
     headers: { a: '1', authorization: 'Bearer token' },
   })
@@ -70,5 +70,5 @@ test('the answer of a bucket says why, and what to do', () => {
     [404, '', /answered 404: a source names one object/],
     [503, 'busy', /^the bucket answered 503$/],
   ] as const)
-    assert.match(bucketProblem(status, text), wanted)
+    assert.match(describeBucketProblem(status, text), wanted)
 })

@@ -12,11 +12,11 @@ interface ObjectRequest {
  * address work, `https://bucket.host/key` and `https://host/bucket/key`, because the service is
  * asked for exactly what is given. The region is taken from the address unless the options name it.
  */
-export async function s3Request(
+export async function newS3Request(
   { address, options }: Pick<ArtifactSource, 'address' | 'options'>,
   headers: Readonly<Record<string, string>>,
 ): Promise<ObjectRequest> {
-  const url = withVersion(address, 'versionId', options['version'])
+  const url = withVersionParameter(address, 'versionId', options['version'])
   const accessKeyId = options['aws_access_key_id'] ?? ''
   const secretAccessKey = options['aws_access_key_secret'] ?? ''
   if ((accessKeyId === '') !== (secretAccessKey === ''))
@@ -41,39 +41,40 @@ export async function s3Request(
   return { address: url, headers: { ...headers, ...Object.fromEntries(signed.headers) } }
 }
 
-const GCS_API = /^https?:\/\/www\.googleapis\.com\/storage\/v1\//i
+const GCS_API_URL = /^https?:\/\/www\.googleapis\.com\/storage\/v1\//i
 
 /**
  * `gcs::https://www.googleapis.com/storage/v1/BUCKET/OBJECT` names an object, but is no address of
  * the service: objects are read at the address for downloads.
  */
-export function gcsRequest(
+export function newGcsRequest(
   { address, options }: Pick<ArtifactSource, 'address' | 'options'>,
   headers: Readonly<Record<string, string>>,
 ): ObjectRequest {
-  const object = address.replace(GCS_API, 'https://storage.googleapis.com/')
+  const objectUrl = address.replace(GCS_API_URL, 'https://storage.googleapis.com/')
   const token = options['access_token'] ?? ''
   const bearer = token === '' ? {} : { authorization: `Bearer ${token}` }
-  const url = withVersion(object, 'generation', options['version'])
+  const url = withVersionParameter(objectUrl, 'generation', options['version'])
   return { address: url, headers: { ...headers, ...bearer } }
 }
 
-function withVersion(address: string, parameter: string, version = ''): string {
+function withVersionParameter(address: string, parameter: string, version = ''): string {
   if (version === '') return address
   const separator = address.includes('?') ? '&' : '?'
   return `${address}${separator}${parameter}=${encodeURIComponent(version)}`
 }
 
-/** Why a bucket did not give an object, from the document that it answers with. */
-export function bucketProblem(status: number, body: string): string {
+/** Describes the error of a bucket from the document in its response. */
+export function describeBucketProblem(status: number, body: string): string {
   const [, code = ''] = /<Code>([\w.]{1,100})<\/Code>/.exec(body) ?? []
-  const answer = `the bucket answered ${status}${code === '' ? '' : ` ${code}`}`
-  const hint = HINTS.get(code) ?? (status === 404 ? HINTS.get('NoSuchKey') : undefined)
-  return hint === undefined ? answer : `${answer}: ${hint}`
+  const message = `the bucket answered ${status}${code === '' ? '' : ` ${code}`}`
+  const hint =
+    HINTS_BY_CODE.get(code) ?? (status === 404 ? HINTS_BY_CODE.get('NoSuchKey') : undefined)
+  return hint === undefined ? message : `${message}: ${hint}`
 }
 
 const REGION_HINT = 'set the option region to the region of the bucket'
-const HINTS: ReadonlyMap<string, string> = new Map([
+const HINTS_BY_CODE: ReadonlyMap<string, string> = new Map([
   ['NoSuchKey', 'a source names one object; fetch a directory as an archive'],
   ['AccessDenied', 'the options aws_access_key_id and aws_access_key_secret must allow to read it'],
   ['PermanentRedirect', REGION_HINT],

@@ -10,55 +10,58 @@ import {
 import { AGENT_LIMITS } from '../limits.ts'
 import { archiveFault, NO_BODY, type ArchiveEntry } from './unpack.ts'
 
-/** The entries of a tar stream: the old, the POSIX and the GNU form. Devices are refused. */
+/** Entries of a tar stream: V7, POSIX and GNU formats. Devices are rejected. */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveEntry> {
   const reader = new ByteReader(source)
-  let extra: Extra = {}
+  let pendingExtra: ExtraFields = {}
   for (;;) {
-    const block = await reader.exact(TAR_BLOCK_BYTES)
-    if (block === undefined || block.every((byte) => byte === 0)) return
-    const header = readHeader(block)
-    const record = EXTRA_RECORDS[header.type]
-    if (record !== undefined) {
-      extra = { ...extra, ...record(await wholeBody(reader, header.size)) }
+    const headerBlock = await reader.readExact(TAR_BLOCK_BYTES)
+    if (headerBlock === undefined || headerBlock.every((byte) => byte === 0)) return
+    const header = readHeader(headerBlock)
+    const parseExtraRecord = EXTRA_RECORD_PARSERS[header.type]
+    if (parseExtraRecord !== undefined) {
+      pendingExtra = {
+        ...pendingExtra,
+        ...parseExtraRecord(await readWholeBody(reader, header.size)),
+      }
       continue
     }
-    // A header for all that follows says nothing that is needed here.
+    // A global header contains nothing that is used.
     if (header.type === 'g') {
       await reader.skip(paddedToBlocks(header.size))
       continue
     }
-    yield* member(reader, { ...header, ...extra })
-    extra = {}
+    yield* readEntry(reader, { ...header, ...pendingExtra })
+    pendingExtra = {}
   }
 }
 
-/** Yields one entry, then skips what its reader left of the body. */
-async function* member(reader: ByteReader, header: TarHeader): AsyncGenerator<ArchiveEntry> {
+/** Yields one entry, then skips the unread rest of its body. */
+async function* readEntry(reader: ByteReader, header: TarHeader): AsyncGenerator<ArchiveEntry> {
   const { path, mode, owner, target, size } = header
-  const kind = KINDS[header.type]
+  const kind = KIND_BY_TYPE_FLAG[header.type]
   if (kind === undefined) {
     throw archiveFault(`${JSON.stringify(path)} is of a kind that is not unpacked: ${header.type}`)
   }
   if (kind !== 'file') {
     await reader.skip(paddedToBlocks(size))
-    // The old form marks directories by a slash alone.
+    // The V7 format marks directories by a trailing slash only.
     yield { path, kind, mode, owner, target, body: NO_BODY }
     return
   }
-  let left = size
+  let remaining = size
   async function* body(): AsyncGenerator<Uint8Array> {
-    for await (const piece of reader.pieces(left)) {
-      left -= piece.length
+    for await (const piece of reader.readChunks(remaining)) {
+      remaining -= piece.length
       yield piece
     }
   }
-  const isOldDirectory = path.endsWith('/')
-  yield { path, kind: isOldDirectory ? 'directory' : kind, mode, owner, target, body: body() }
-  await reader.skip(left + paddedToBlocks(size) - size)
+  const isLegacyDirectory = path.endsWith('/')
+  yield { path, kind: isLegacyDirectory ? 'directory' : kind, mode, owner, target, body: body() }
+  await reader.skip(remaining + paddedToBlocks(size) - size)
 }
 
-const KINDS: Readonly<Record<string, ArchiveEntry['kind']>> = {
+const KIND_BY_TYPE_FLAG: Readonly<Record<string, ArchiveEntry['kind']>> = {
   '0': 'file',
   '\0': 'file',
   '7': 'file',
@@ -67,13 +70,13 @@ const KINDS: Readonly<Record<string, ArchiveEntry['kind']>> = {
   '5': 'directory',
 }
 
-/** What records before an entry say about it. */
-type Extra = Partial<Pick<TarHeader, 'path' | 'size' | 'target'>>
+/** Fields from extension records before an entry. */
+type ExtraFields = Partial<Pick<TarHeader, 'path' | 'size' | 'target'>>
 
-const EXTRA_RECORDS: Readonly<Record<string, (body: Uint8Array) => Extra>> = {
+const EXTRA_RECORD_PARSERS: Readonly<Record<string, (body: Uint8Array) => ExtraFields>> = {
   L: (body) => ({ path: decodeTarText(body) }),
   K: (body) => ({ target: decodeTarText(body) }),
-  x: readPax,
+  x: parsePaxExtra,
 }
 
 function readHeader(block: Uint8Array): TarHeader {
@@ -82,32 +85,32 @@ function readHeader(block: Uint8Array): TarHeader {
   return header.value
 }
 
-async function wholeBody(reader: ByteReader, size: number): Promise<Uint8Array> {
-  if (size > AGENT_LIMITS.memberRecordBytesMax) throw archiveFault('a tar record is too large')
-  const body = await reader.exact(paddedToBlocks(size))
+async function readWholeBody(reader: ByteReader, size: number): Promise<Uint8Array> {
+  if (size > AGENT_LIMITS.tarRecordBytesMax) throw archiveFault('a tar record is too large')
+  const body = await reader.readExact(paddedToBlocks(size))
   return (body ?? new Uint8Array()).subarray(0, size)
 }
 
-function readPax(body: Uint8Array): Extra {
+function parsePaxExtra(body: Uint8Array): ExtraFields {
   const records = readPaxRecords(body)
   if (!records.ok) throw archiveFault(records.error)
-  const found: { path?: string; target?: string; size?: number } = {}
+  const extra: { path?: string; target?: string; size?: number } = {}
   for (const [key, value] of records.value) {
-    if (key === 'path') found.path = value
-    if (key === 'linkpath') found.target = value
-    if (key === 'size') found.size = sizeOf(value)
+    if (key === 'path') extra.path = value
+    if (key === 'linkpath') extra.target = value
+    if (key === 'size') extra.size = parseSize(value)
     if (key.startsWith('GNU.sparse')) throw archiveFault('sparse files are not unpacked')
   }
-  return found
+  return extra
 }
 
-function sizeOf(text: string): number {
+function parseSize(text: string): number {
   const size = /^\d{1,16}$/.test(text) ? Number(text) : NaN
   if (!Number.isSafeInteger(size)) throw archiveFault('a tar record is damaged')
   return size
 }
 
-/** Reads a stream of chunks by exact lengths. */
+/** Reads exact numbers of bytes from a stream of chunks. */
 class ByteReader {
   readonly #source: AsyncIterator<Uint8Array>
   #chunk: Uint8Array = new Uint8Array()
@@ -116,43 +119,45 @@ class ByteReader {
     this.#source = source[Symbol.asyncIterator]()
   }
 
-  /** The next bytes, all in memory. Undefined at the end of the stream; a Fault in mid-way. */
-  async exact(count: number): Promise<Uint8Array | undefined> {
-    if (count > 0 && count <= this.#chunk.length) return this.#take(count)
+  /**
+   * The next bytes in one buffer. Undefined at the end of the stream; a Fault if it is truncated.
+   */
+  async readExact(count: number): Promise<Uint8Array | undefined> {
+    if (count > 0 && count <= this.#chunk.length) return this.#takeBuffered(count)
     const parts: Uint8Array[] = []
-    let left = count
-    for await (const part of this.pieces(count, { mayEnd: true })) {
+    let remaining = count
+    for await (const part of this.readChunks(count, { mayEnd: true })) {
       parts.push(part)
-      left -= part.length
+      remaining -= part.length
     }
-    if (left === count && count > 0) return undefined
-    if (left > 0) throw cutShort()
+    if (remaining === count && count > 0) return undefined
+    if (remaining > 0) throw truncatedFault()
     return Buffer.concat(parts)
   }
 
-  /** The next bytes, piece by piece. */
-  async *pieces(count: number, { mayEnd = false } = {}): AsyncGenerator<Uint8Array> {
-    let left = count
-    while (left > 0) {
+  /** The next bytes in chunks. */
+  async *readChunks(count: number, { mayEnd = false } = {}): AsyncGenerator<Uint8Array> {
+    let remaining = count
+    while (remaining > 0) {
       if (this.#chunk.length === 0 && !(await this.#fill())) {
         if (mayEnd) return
-        throw cutShort()
+        throw truncatedFault()
       }
-      const piece = this.#take(left)
-      left -= piece.length
-      yield piece
+      const chunk = this.#takeBuffered(remaining)
+      remaining -= chunk.length
+      yield chunk
     }
   }
 
-  /** From what is here already; may be less. */
-  #take(count: number): Uint8Array {
+  /** Takes buffered bytes; may return fewer. */
+  #takeBuffered(count: number): Uint8Array {
     const piece = this.#chunk.subarray(0, count)
     this.#chunk = this.#chunk.subarray(piece.length)
     return piece
   }
 
   async skip(count: number): Promise<void> {
-    for await (const _ of this.pieces(count));
+    for await (const _ of this.readChunks(count));
   }
 
   async #fill(): Promise<boolean> {
@@ -166,6 +171,6 @@ class ByteReader {
   }
 }
 
-function cutShort(): Fault {
+function truncatedFault(): Fault {
   return archiveFault('the archive ends in the middle')
 }

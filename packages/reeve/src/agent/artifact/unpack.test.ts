@@ -138,7 +138,7 @@ for (const { name, entries } of hostileTars) {
 
 test('an archive that unpacks to far more than it is, is refused', async (t) => {
   const root = await temporaryDirectory(t)
-  const size = AGENT_LIMITS.unpackedRatioFreeBytes + 1024
+  const size = AGENT_LIMITS.decompressionRatioExemptBytes + 1024
   await assert.rejects(untar(root, [{ path: 'zeros', text: '\0'.repeat(size) }], 1_000), {
     message: 'the archive unpacks to far more than it is',
   })

@@ -1,16 +1,16 @@
 import { AGENT_LIMITS } from '../limits.ts'
 
 /**
- * How long to wait before the next try after so many failures in a row: doubling up to a maximum,
- * half of it drawn at random, so that the agents of a cluster do not all come back at once after a
- * server restarted.
+ * Delay before the next attempt after this many consecutive failures: exponential up to a maximum,
+ * half of it random, so that the agents of a cluster do not all reconnect at once after a server
+ * restart.
  */
-export function backoffMs(
+export function reconnectDelayMs(
   failures: number,
-  draw: number,
-  msMax: number = AGENT_LIMITS.reconnectMsMax,
+  random: number,
+  maxDelayMs: number = AGENT_LIMITS.reconnectMaxDelayMs,
 ): number {
-  const { reconnectMsFirst } = AGENT_LIMITS
-  const ceilingMs = Math.min(msMax, reconnectMsFirst * 2 ** Math.min(failures, 30))
-  return Math.round(ceilingMs * (0.5 + 0.5 * draw))
+  const { reconnectInitialDelayMs } = AGENT_LIMITS
+  const ceilingMs = Math.min(maxDelayMs, reconnectInitialDelayMs * 2 ** Math.min(failures, 30))
+  return Math.round(ceilingMs * (0.5 + 0.5 * random))
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AGENT_LIMITS } from '../limits.ts'
-import { Inbox } from './inbox.ts'
+import { MessageQueue } from './inbox.ts'
 
 test('texts come out in the order in which they came in, and closing ends the wait', async () => {
-  const inbox = new Inbox()
-  inbox.put('a')
-  inbox.put('b')
+  const inbox = new MessageQueue()
+  inbox.push('a')
+  inbox.push('b')
   assert.equal(await inbox.next(), 'a')
   assert.equal(await inbox.next(), 'b')
   const waiting = inbox.next()
-  inbox.put('c')
+  inbox.push('c')
   assert.equal(await waiting, 'c')
   const last = inbox.next()
   inbox.close()
@@ -18,8 +18,9 @@ test('texts come out in the order in which they came in, and closing ends the wa
   assert.equal(await inbox.next(), undefined)
 })
 
-test('an inbox that is full says so', () => {
-  const inbox = new Inbox()
-  for (let n = 0; n < AGENT_LIMITS.unreadMessagesMax; n += 1) assert.equal(inbox.put('x'), true)
-  assert.equal(inbox.put('x'), false)
+test('a full queue rejects messages', () => {
+  const inbox = new MessageQueue()
+  for (let n = 0; n < AGENT_LIMITS.undeliveredMessagesMax; n += 1)
+    assert.equal(inbox.push('x'), true)
+  assert.equal(inbox.push('x'), false)
 })

@@ -1,15 +1,15 @@
 import { AGENT_LIMITS } from '../limits.ts'
 
-/** Texts that arrived and wait to be acted on, in order. Bounded: see `put`. */
-export class Inbox {
-  readonly #texts: string[] = []
+/** Bounded queue of received messages, processed in order. */
+export class MessageQueue {
+  readonly #messages: string[] = []
   #isClosed = false
   #wake: (() => void) | undefined
 
-  /** False when there is no more room: the sender is faster than this side can follow. */
-  put(text: string): boolean {
-    if (this.#texts.length >= AGENT_LIMITS.unreadMessagesMax) return false
-    this.#texts.push(text)
+  /** Returns false if the queue is full: the server sends faster than the agent processes. */
+  push(text: string): boolean {
+    if (this.#messages.length >= AGENT_LIMITS.undeliveredMessagesMax) return false
+    this.#messages.push(text)
     this.#wake?.()
     return true
   }
@@ -19,14 +19,14 @@ export class Inbox {
     this.#wake?.()
   }
 
-  /** The next text, or undefined when the inbox is closed. One reader only. */
+  /** Resolves to the next message, or to undefined after close. One reader only. */
   async next(): Promise<string | undefined> {
-    if (this.#texts.length === 0 && !this.#isClosed) {
+    if (this.#messages.length === 0 && !this.#isClosed) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
       this.#wake = undefined
     }
-    return this.#isClosed ? undefined : this.#texts.shift()
+    return this.#isClosed ? undefined : this.#messages.shift()
   }
 }

@@ -1,7 +1,7 @@
 import {
   AckMessage,
   DesiredMessage,
-  FactsMessage,
+  WatchUpdateMessage,
   HeartbeatReply,
   NoDataMessage,
   OpenMessage,
@@ -9,43 +9,43 @@ import {
   RefuseMessage,
   ServicesAck,
   WelcomeMessage,
-  type Shape,
+  type Infer,
 } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 
 /**
- * The entries are read one by one (`readAssignment`): one that is not readable must not cost the
- * others.
+ * The `desired` message. Entries are parsed separately (`readAssignment`), so that an unreadable
+ * one does not affect the others.
  */
 const DesiredEnvelope = Type.Object({
   ...DesiredMessage.properties,
   allocations: Type.Array(Type.Unknown()),
 })
-export type DesiredEnvelope = Shape<typeof DesiredEnvelope>
+export type DesiredEnvelope = Infer<typeof DesiredEnvelope>
 
-/** About services and variables (contract: catalog.ts). */
-export type CatalogMessage = ServicesAck | FactsMessage
+/** Messages about services and variables (contract: catalog.ts). */
+export type CatalogMessage = ServicesAck | WatchUpdateMessage
 
-/** What is asked is read by who does it: a later server may ask for things unknown here. */
+/** The inner request is parsed by its handler: a newer server may send requests unknown here. */
 const RequestEnvelope = Type.Object({ ...RequestMessage.properties, request: Type.Unknown() })
-export type RequestEnvelope = Shape<typeof RequestEnvelope>
+export type RequestEnvelope = Infer<typeof RequestEnvelope>
 const OpenEnvelope = Type.Object({ ...OpenMessage.properties, request: Type.Unknown() })
-export type OpenEnvelope = Shape<typeof OpenEnvelope>
+export type OpenEnvelope = Infer<typeof OpenEnvelope>
 
-export type Incoming =
+export type ReceivedMessage =
   | RequestEnvelope
   | OpenEnvelope
-  | Shape<typeof WelcomeMessage>
-  | Shape<typeof HeartbeatReply>
-  | Shape<typeof AckMessage>
-  | Shape<typeof RefuseMessage>
+  | Infer<typeof WelcomeMessage>
+  | Infer<typeof HeartbeatReply>
+  | Infer<typeof AckMessage>
+  | Infer<typeof RefuseMessage>
   | CatalogMessage
   | NoDataMessage
   | DesiredEnvelope
 
-const checkers = {
+const messageCheckers = {
   welcome: Compile(WelcomeMessage),
   heartbeat: Compile(HeartbeatReply),
   ack: Compile(AckMessage),
@@ -54,45 +54,45 @@ const checkers = {
   request: Compile(RequestEnvelope),
   open: Compile(OpenEnvelope),
   'services-ack': Compile(ServicesAck),
-  facts: Compile(FactsMessage),
+  facts: Compile(WatchUpdateMessage),
   'no-data': Compile(NoDataMessage),
 } as const
 
-/**
- * One frame of a server. Undefined for a kind that this agent does not know; an error for a broken
- * frame.
- */
-export function readServerMessage(text: string): Result<Incoming | undefined, string> {
+/** Parses one frame of a server. Undefined for an unknown kind; an error for an invalid frame. */
+export function readServerMessage(text: string): Result<ReceivedMessage | undefined, string> {
   const value = parseJson(text)
   const kind: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'kind') : 0
   if (typeof kind !== 'string') return err('a frame is not a message')
-  if (!isKnown(kind)) return ok(undefined)
-  const checker = checkers[kind]
+  if (!isKnownKind(kind)) return ok(undefined)
+  const checker = messageCheckers[kind]
   if (checker.Check(value))
-    return ok(value.kind === 'desired' ? { ...value, allocations: withJobs(value) } : value)
-  const [first] = checker.Errors(value)
-  return err(`${kind}${first?.instancePath ?? ''} ${first?.message ?? 'is not readable'}`)
+    return ok(
+      value.kind === 'desired' ? { ...value, allocations: restoreSharedJobs(value) } : value,
+    )
+  const [firstError] = checker.Errors(value)
+  return err(`${kind}${firstError?.instancePath ?? ''} ${firstError?.message ?? 'is not readable'}`)
 }
 
-/** Entries of one job share what the first of them carries (contract: DesiredEntry). */
-function withJobs({ allocations }: DesiredEnvelope): readonly unknown[] {
+/** Restores the job of entries that share it with an earlier one (contract: DesiredEntry). */
+function restoreSharedJobs({ allocations }: DesiredEnvelope): readonly unknown[] {
   return allocations.map((entry) => {
     if (typeof entry !== 'object' || entry === null || !('jobOf' in entry)) return entry
-    const first = typeof entry.jobOf === 'number' ? allocations[entry.jobOf] : undefined
-    if (typeof first !== 'object' || first === null || !('job' in first)) return entry
-    return { ...entry, job: first.job }
+    const entryWithJob = typeof entry.jobOf === 'number' ? allocations[entry.jobOf] : undefined
+    if (typeof entryWithJob !== 'object' || entryWithJob === null || !('job' in entryWithJob))
+      return entry
+    return { ...entry, job: entryWithJob.job }
   })
 }
 
-function isKnown(kind: string): kind is keyof typeof checkers {
-  return Object.hasOwn(checkers, kind)
+function isKnownKind(kind: string): kind is keyof typeof messageCheckers {
+  return Object.hasOwn(messageCheckers, kind)
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not JSON: told apart from every message by not being an object.
+    // Invalid JSON is rejected like any other frame that is not an object.
     return undefined
   }
 }

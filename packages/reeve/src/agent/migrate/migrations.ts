@@ -4,88 +4,99 @@ import { Fault } from '@reeve/kit/fault.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Workspace } from '../store/workspace.ts'
-import { withDeadline } from '../wait.ts'
-import { streamBytes } from './stream-bytes.ts'
-import { takeData } from './take-data.ts'
+import { withTimeout } from '../wait.ts'
+import { readStream } from './stream-bytes.ts'
+import { receiveData } from './take-data.ts'
 
 interface MigrationsOptions {
   readonly clock: Clock
   readonly workspace: Workspace
-  say(message: MigrateMessage): void
-  /** Whether an allocation is, or was, one of this node. */
-  isHere(allocationId: string): boolean
+  send(message: MigrateMessage): void
+  /** Whether the allocation runs or ran on this node. */
+  isLocal(allocationId: string): boolean
 }
 
-interface Wanted {
+interface AwaitedMigration {
   readonly tasks: readonly string[]
-  readonly done: PromiseWithResolvers<void>
-  /** Fires when nobody waits any more. */
-  readonly over: AbortController
-  isTaken: boolean
+  readonly completed: PromiseWithResolvers<void>
+  /** Aborted when the data is no longer needed. */
+  readonly abandoned: AbortController
+  isReceiving: boolean
 }
 
-/** The data that allocations of this node wait for from other nodes (contract: migrate.ts). */
-export class Migrations {
+/** Data that allocations of this node await from other nodes (contract: migrate.ts). */
+export class IncomingMigrations {
   readonly #options: MigrationsOptions
-  readonly #wanted = new Map<string, Wanted>()
+  readonly #awaited = new Map<string, AwaitedMigration>()
 
   constructor(options: MigrationsOptions) {
     this.#options = options
   }
 
-  isHere(allocationId: string): boolean {
-    return this.#options.isHere(allocationId)
+  isLocal(allocationId: string): boolean {
+    return this.#options.isLocal(allocationId)
   }
 
-  /** Resolves when the data is in its place. Rejects with a Fault when it does not come. */
+  /** Resolves when the data is in place. Rejects with a Fault if it is not available. */
   async fetch(allocation: string, tasks: readonly string[], signal: AbortSignal): Promise<void> {
     const done = Promise.withResolvers<void>()
-    const wanted: Wanted = { tasks, done, over: new AbortController(), isTaken: false }
-    const stop = (): void => wanted.done.reject(new Fault('task-data', 'nobody needs it any more'))
+    const migration: AwaitedMigration = {
+      tasks,
+      completed: done,
+      abandoned: new AbortController(),
+      isReceiving: false,
+    }
+    const stop = (): void =>
+      migration.completed.reject(new Fault('task-data', 'the data is no longer needed'))
     signal.addEventListener('abort', stop, { once: true })
-    this.#wanted.set(allocation, wanted)
-    this.#options.say({ kind: 'migrate', allocation })
+    this.#awaited.set(allocation, migration)
+    this.#options.send({ kind: 'migrate', allocation })
     const { clock } = this.#options
-    const ms = AGENT_LIMITS.dataMsMax
+    const timeoutMs = AGENT_LIMITS.dataMigrationTimeoutMs
     try {
-      await withDeadline(wanted.done.promise, { clock, ms, what: 'data from another node' })
+      await withTimeout(migration.completed.promise, {
+        clock,
+        timeoutMs,
+        operation: 'data from another node',
+      })
     } finally {
       signal.removeEventListener('abort', stop)
-      this.#wanted.delete(allocation)
-      wanted.over.abort()
+      this.#awaited.delete(allocation)
+      migration.abandoned.abort()
     }
   }
 
-  /** A new channel: what was not begun has to be asked for again. */
-  welcomed(): void {
-    for (const [allocation, { isTaken }] of this.#wanted)
-      if (!isTaken) this.#options.say({ kind: 'migrate', allocation })
+  /** Repeats the requests on a new channel, except those whose data is being received. */
+  onConnected(): void {
+    for (const [allocation, { isReceiving }] of this.#awaited)
+      if (!isReceiving) this.#options.send({ kind: 'migrate', allocation })
   }
 
-  refused(allocation: string, reason: string): void {
-    const wanted = this.#wanted.get(allocation)
-    if (wanted?.isTaken === false) wanted.done.reject(new Fault('task-data', reason))
+  onRefused(allocation: string, reason: string): void {
+    const migration = this.#awaited.get(allocation)
+    if (migration?.isReceiving === false) migration.completed.reject(new Fault('task-data', reason))
   }
 
-  /** Whether an allocation waits for a stream that does not flow yet. */
-  isWanted(allocation: string): boolean {
-    return this.#wanted.get(allocation)?.isTaken === false
+  /** Whether an allocation awaits data whose stream has not started. */
+  isAwaited(allocation: string): boolean {
+    return this.#awaited.get(allocation)?.isReceiving === false
   }
 
-  /** The stream has come. */
-  async take(allocation: string, stream: StreamSocket): Promise<void> {
-    const wanted = this.#wanted.get(allocation)
-    if (wanted === undefined || wanted.isTaken) return stream.close(1008, 'nobody waits for it')
-    wanted.isTaken = true
-    const { signal } = wanted.over
+  /** Receives the data from its stream. */
+  async receive(allocation: string, stream: StreamSocket): Promise<void> {
+    const migration = this.#awaited.get(allocation)
+    if (migration === undefined || migration.isReceiving)
+      return stream.close(1008, 'nobody waits for it')
+    migration.isReceiving = true
+    const { signal } = migration.abandoned
     signal.addEventListener('abort', () => stream.terminate(), { once: true })
     const root = this.#options.workspace.allocationDir(allocation)
     try {
-      await takeData(streamBytes(stream), { root, tasks: wanted.tasks, signal })
+      await receiveData(readStream(stream), { root, tasks: migration.tasks, signal })
       stream.close()
-      wanted.done.resolve()
+      migration.completed.resolve()
     } catch (thrown) {
-      wanted.done.reject(thrown)
+      migration.completed.reject(thrown)
       stream.close(1011, 'the data cannot be used')
     }
   }

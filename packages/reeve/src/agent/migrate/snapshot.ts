@@ -2,28 +2,28 @@ import { constants, type Stats } from 'node:fs'
 import { lstat, open, opendir, readlink } from 'node:fs/promises'
 import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { Beneath } from '../store/beneath.ts'
+import { SafeDirectory } from '../store/beneath.ts'
 import { isMissing } from '../store/state-file.ts'
-import { tarHeader, tarPadding, TAR_END, type Packed } from './tar-writer.ts'
+import { tarHeader, tarPadding, TAR_END, type TarHeaderEntry } from './tar-writer.ts'
 
-/** Paths below the directory of an allocation that go with it. */
-export function dataPaths(tasks: readonly string[]): readonly (readonly string[])[] {
+/** Paths below the allocation directory that are migrated. */
+export function migratedPaths(tasks: readonly string[]): readonly (readonly string[])[] {
   return [['alloc', 'data'], ...tasks.map((task) => [task, 'local'])]
 }
 
 /**
- * The data of an ended allocation as a tar. Tasks have planted what they liked: each directory is
- * entered without following links, and only files, directories and links as such are packed.
+ * Packs the data of a terminal allocation as a tar. Tasks may have planted links: directories are
+ * opened without following links, and only files, directories and the links themselves are packed.
  */
 export async function* packData(
   root: string,
   tasks: readonly string[],
 ): AsyncGenerator<Uint8Array> {
-  const beneath = await Beneath.open(root)
+  const allocationDirectory = await SafeDirectory.open(root)
   const budget = { entries: 0, bytes: 0 }
   try {
-    for (const parts of dataPaths(tasks)) {
-      const directory = await beneath.directory(parts).catch(orNone)
+    for (const parts of migratedPaths(tasks)) {
+      const directory = await allocationDirectory.openSubdirectory(parts).catch(ignoreUnpackable)
       if (directory === undefined) continue
       try {
         yield* packDirectory(directory, { parts, budget })
@@ -32,22 +32,29 @@ export async function* packData(
       }
     }
   } finally {
-    await beneath.close()
+    await allocationDirectory.close()
   }
   yield TAR_END
 }
 
-interface Walk {
+interface PackPosition {
   readonly parts: readonly string[]
   readonly budget: { entries: number; bytes: number }
 }
 
-async function* packDirectory(directory: Beneath, walk: Walk): AsyncGenerator<Uint8Array> {
+async function* packDirectory(
+  directory: SafeDirectory,
+  walk: PackPosition,
+): AsyncGenerator<Uint8Array> {
   const { parts, budget } = walk
-  yield tarHeader(entryOf(`${parts.join('/')}/`, 'directory', await lstat(directory.path('.'))))
-  if (parts.length > AGENT_LIMITS.dataDepthMax) return
-  // In pieces: a task may have put millions of files into one directory.
-  const entries = await opendir(directory.path('.'), { bufferSize: AGENT_LIMITS.directoryBatch })
+  yield tarHeader(
+    tarEntryOf(`${parts.join('/')}/`, 'directory', await lstat(directory.pathOf('.'))),
+  )
+  if (parts.length > AGENT_LIMITS.dataMigrationDepthMax) return
+  // Reads in batches: a task may have put millions of files into one directory.
+  const entries = await opendir(directory.pathOf('.'), {
+    bufferSize: AGENT_LIMITS.directoryBatchSize,
+  })
   for await (const { name } of entries) {
     budget.entries += 1
     if (budget.entries > AGENT_LIMITS.unpackedFilesMax)
@@ -57,51 +64,51 @@ async function* packDirectory(directory: Beneath, walk: Walk): AsyncGenerator<Ui
 }
 
 async function* packEntry(
-  directory: Beneath,
+  directory: SafeDirectory,
   name: string,
-  { parts, budget }: Walk,
+  { parts, budget }: PackPosition,
 ): AsyncGenerator<Uint8Array> {
-  const place = [...parts, name]
-  const stat = await lstat(directory.path(name)).catch(orNone)
+  const entryPath = [...parts, name]
+  const stat = await lstat(directory.pathOf(name)).catch(ignoreUnpackable)
   if (stat === undefined) return
   if (stat.isSymbolicLink()) {
-    const target = await readlink(directory.path(name)).catch(orNone)
-    // One that leads out is of no use elsewhere, and would be refused there with all the rest.
-    if (target === undefined || leadsOut(target, parts.length)) return
-    yield tarHeader({ ...entryOf(place.join('/'), 'symlink', stat), target })
+    const target = await readlink(directory.pathOf(name)).catch(ignoreUnpackable)
+    // A link that leads out is useless elsewhere, and would fail the unpacking there.
+    if (target === undefined || escapesRoot(target, parts.length)) return
+    yield tarHeader({ ...tarEntryOf(entryPath.join('/'), 'symlink', stat), target })
   } else if (stat.isDirectory()) {
-    const inside = await directory.directory([name]).catch(orNone)
-    if (inside === undefined) return
+    const subdirectory = await directory.openSubdirectory([name]).catch(ignoreUnpackable)
+    if (subdirectory === undefined) return
     try {
-      yield* packDirectory(inside, { parts: place, budget })
+      yield* packDirectory(subdirectory, { parts: entryPath, budget })
     } finally {
-      await inside.close()
+      await subdirectory.close()
     }
-  } else if (stat.isFile()) yield* packFile(directory.path(name), place, budget)
+  } else if (stat.isFile()) yield* packFile(directory.pathOf(name), entryPath, budget)
 }
 
 async function* packFile(
   path: string,
-  place: readonly string[],
-  budget: Walk['budget'],
+  entryPath: readonly string[],
+  budget: PackPosition['budget'],
 ): AsyncGenerator<Uint8Array> {
-  const file = await open(path, READ).catch(orNone)
+  const file = await open(path, READ_FLAGS).catch(ignoreUnpackable)
   if (file === undefined) return
   try {
     const stat = await file.stat()
-    // Swapped for something else since it was looked at.
+    // The file was replaced after it was inspected.
     if (!stat.isFile()) return
     budget.bytes += stat.size
     if (budget.bytes > AGENT_LIMITS.unpackedBytesMax)
       throw new Fault('task-data', 'there is more data than is moved to another node')
-    yield tarHeader({ ...entryOf(place.join('/'), 'file', stat), size: stat.size })
-    let left = stat.size
-    while (left > 0) {
-      // A new one each time: the socket keeps it until it is sent.
-      const buffer = Buffer.allocUnsafe(Math.min(AGENT_LIMITS.dataChunkBytes, left))
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, stat.size - left)
+    yield tarHeader({ ...tarEntryOf(entryPath.join('/'), 'file', stat), size: stat.size })
+    let remaining = stat.size
+    while (remaining > 0) {
+      // Allocates a new buffer each time: the socket keeps it until it is sent.
+      const buffer = Buffer.allocUnsafe(Math.min(AGENT_LIMITS.dataMigrationChunkBytes, remaining))
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, stat.size - remaining)
       if (bytesRead === 0) throw new Fault('task-data', 'a file became shorter while it was read')
-      left -= bytesRead
+      remaining -= bytesRead
       yield buffer.subarray(0, bytesRead)
     }
     yield tarPadding(stat.size)
@@ -110,28 +117,33 @@ async function* packFile(
   }
 }
 
-const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+const READ_FLAGS =
+  constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
 
-function entryOf(path: string, kind: Packed['kind'], { mode, uid, gid }: Stats): Packed {
+function tarEntryOf(
+  path: string,
+  kind: TarHeaderEntry['kind'],
+  { mode, uid, gid }: Stats,
+): TarHeaderEntry {
   return { path, kind, mode: mode & 0o1777, uid, gid, size: 0, target: '' }
 }
 
-/** As `unpack` judges it: two directories above everything that is packed is the root of it. */
-function leadsOut(target: string, depth: number): boolean {
+/** Same rule as `unpack`: the archive root is two directories above all packed entries. */
+function escapesRoot(target: string, depth: number): boolean {
   const parts = target.split('/').filter((part) => part !== '' && part !== '.')
-  const at = parts.findIndex((part) => part !== '..')
-  const ups = at < 0 ? parts.length : at
+  const firstNamed = parts.findIndex((part) => part !== '..')
+  const parentCount = firstNamed < 0 ? parts.length : firstNamed
   return (
     target === '' ||
     target.startsWith('/') ||
-    Buffer.byteLength(target) > AGENT_LIMITS.memberPathBytesMax ||
-    ups > depth ||
-    parts.slice(ups).includes('..')
+    Buffer.byteLength(target) > AGENT_LIMITS.archivePathBytesMax ||
+    parentCount > depth ||
+    parts.slice(parentCount).includes('..')
   )
 }
 
-/** What is missing, or is a link where a directory should be, is not packed. */
-function orNone(thrown: unknown): undefined {
+/** Skips missing entries, and links in place of directories. */
+function ignoreUnpackable(thrown: unknown): undefined {
   const isLink = thrown instanceof Fault && thrown.kind === 'path-escape'
   const isLoop = thrown instanceof Error && 'code' in thrown && thrown.code === 'ELOOP'
   if (!isMissing(thrown) && !isLink && !isLoop) throw thrown

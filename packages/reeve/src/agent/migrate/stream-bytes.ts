@@ -1,24 +1,24 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 
-/** What comes on a stream, read no faster than it is taken. A Fault when it breaks off. */
-export async function* streamBytes(stream: StreamSocket): AsyncGenerator<Uint8Array> {
-  const waiting: Uint8Array[] = []
-  let end: number | undefined
+/** Reads a stream with backpressure. Throws a Fault if it breaks off. */
+export async function* readStream(stream: StreamSocket): AsyncGenerator<Uint8Array> {
+  const received: Uint8Array[] = []
+  let closeCode: number | undefined
   let wake: () => void = () => undefined
   stream.onClose((code) => {
-    end = code
+    closeCode = code
     wake()
   })
   stream.onMessage((data) => {
-    waiting.push(data)
+    received.push(data)
     stream.pause()
     wake()
   })
   for (;;) {
-    const next = waiting.shift()
-    if (next !== undefined) yield next
-    else if (end !== undefined) break
+    const chunk = received.shift()
+    if (chunk !== undefined) yield chunk
+    else if (closeCode !== undefined) break
     else {
       const { promise, resolve } = Promise.withResolvers<void>()
       wake = resolve
@@ -26,5 +26,5 @@ export async function* streamBytes(stream: StreamSocket): AsyncGenerator<Uint8Ar
       await promise
     }
   }
-  if (end !== 1000) throw new Fault('task-data', 'the stream from the other node broke off')
+  if (closeCode !== 1000) throw new Fault('task-data', 'the stream from the other node broke off')
 }

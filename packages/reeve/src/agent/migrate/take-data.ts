@@ -4,49 +4,49 @@ import { readTar } from '../artifact/tar.ts'
 import { unpack, UnpackBudget } from '../artifact/unpack.ts'
 import { removeTree } from '../store/remove-tree.ts'
 import { errorCode } from '../store/state-file.ts'
-import { dataPaths } from './snapshot.ts'
+import { migratedPaths } from './snapshot.ts'
 
-interface TakenData {
-  /** The directory of the allocation: no task may write to it. */
+interface ReceiveOptions {
+  /** The allocation directory, which no task can write to. */
   readonly root: string
   readonly tasks: readonly string[]
-  /** Fires when it is too late to put anything into its place. */
+  /** Aborted when the data must no longer be moved into place. */
   readonly signal: AbortSignal
 }
 
-/** No task has this name: those begin with a letter or digit. */
-const STAGING = '.incoming'
+/** Cannot collide with a task name, which begins with a letter or digit. */
+const STAGING_DIR = '.incoming'
 
 /**
- * Takes the data of another node's allocation: unpacked where only the agent writes, and moved to
- * its place when all of it has come. What the stream holds beside the data is thrown away.
+ * Receives the data of an allocation of another node: unpacks it where only the agent writes, and
+ * moves it into place once it is complete. Anything else in the stream is discarded.
  */
-export async function takeData(
+export async function receiveData(
   source: AsyncIterable<Uint8Array>,
-  { root, tasks, signal }: TakenData,
+  { root, tasks, signal }: ReceiveOptions,
 ): Promise<void> {
-  const staging = join(root, STAGING)
-  // An agent before this one may have been killed in the middle.
+  const staging = join(root, STAGING_DIR)
+  // The previous agent may have been killed while it received data.
   await removeTree(staging)
   await mkdir(staging, { recursive: true, mode: 0o700 })
   try {
-    // It comes as it is: what it unpacks to is what was sent.
+    // The stream is not compressed: it unpacks to what was sent.
     const budget = new UnpackBudget(Infinity)
     const preservesOwnership = process.getuid?.() === 0
     await unpack(readTar(source), staging, { budget, preservesOwnership })
     signal.throwIfAborted()
-    for (const parts of dataPaths(tasks)) {
-      const to = join(root, ...parts)
-      await mkdir(dirname(to), { recursive: true, mode: 0o755 })
-      await moveDirectory(join(staging, ...parts), to)
+    for (const parts of migratedPaths(tasks)) {
+      const target = join(root, ...parts)
+      await mkdir(dirname(target), { recursive: true, mode: 0o755 })
+      await moveIntoEmptyDirectory(join(staging, ...parts), target)
     }
   } finally {
     await removeTree(staging)
   }
 }
 
-/** In the place of an empty directory; one that has something was moved before. */
-async function moveDirectory(from: string, to: string): Promise<void> {
+/** Moves a directory over an empty one. A target that is not empty was moved before. */
+async function moveIntoEmptyDirectory(from: string, to: string): Promise<void> {
   try {
     await rename(from, to)
   } catch (thrown) {

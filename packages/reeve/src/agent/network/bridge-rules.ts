@@ -1,52 +1,52 @@
-import { anyPortMap, FILTER_TABLE, hostPortMap, PROTOCOLS } from './port-map.ts'
+import { anyAddressPortMapName, FILTER_TABLE, addressPortMapName, PROTOCOLS } from './port-map.ts'
 
 export interface BridgeSettings {
   readonly bridge: string
   readonly gateway: string
   readonly subnet: string
   readonly prefix: number
-  /** Whether an allocation reaches itself through its own port of the machine. */
+  /** Whether an allocation can reach itself through its own port of the machine. */
   readonly hairpin: boolean
 }
 
-/** What the operator chooses of it. `subnet` is such as `172.30.64.0/20`. */
-export interface BridgeChoices {
+/** Bridge settings of the operator. `subnet` is like `172.30.64.0/20`. */
+export interface BridgeConfig {
   readonly name: string
   readonly subnet: string
   readonly hairpin: boolean
 }
 
-export function bridgeSettings({ name, subnet, hairpin }: BridgeChoices): BridgeSettings {
+export function toBridgeSettings({ name, subnet, hairpin }: BridgeConfig): BridgeSettings {
   const [address = '', length = ''] = subnet.split('/')
   const prefix = Number(length)
   const size = 2 ** (32 - prefix)
-  // What is written may be any address of the network.
-  const first = Math.floor(addressNumber(address) / size) * size
+  // The configured address may be any address of the subnet.
+  const networkNumber = Math.floor(ipv4ToNumber(address) / size) * size
   return {
     bridge: name,
-    gateway: addressText(first + 1),
-    subnet: `${addressText(first)}/${prefix}`,
+    gateway: ipv4FromNumber(networkNumber + 1),
+    subnet: `${ipv4FromNumber(networkNumber)}/${prefix}`,
     prefix,
     hairpin,
   }
 }
 
-export function addressNumber(text: string): number {
+export function ipv4ToNumber(text: string): number {
   return text.split('.').reduce((number, part) => number * 256 + Number(part), 0)
 }
 
-export function addressText(number: number): string {
+export function ipv4FromNumber(number: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')
 }
 
 /**
- * The packet filter's table, whole and safe to load again: maps keep their elements, chains are
- * emptied and filled.
+ * nftables script that is safe to load repeatedly: maps keep their elements, chains are flushed and
+ * filled.
  */
-export function bridgeRules({ bridge, subnet }: BridgeSettings): string {
+export function nftablesScript({ bridge, subnet }: BridgeSettings): string {
   const translations = PROTOCOLS.flatMap((protocol) => [
-    `dnat ip to ip daddr . ${protocol} dport map @${hostPortMap(protocol)}`,
-    `fib daddr type local dnat ip to ${protocol} dport map @${anyPortMap(protocol)}`,
+    `dnat ip to ip daddr . ${protocol} dport map @${addressPortMapName(protocol)}`,
+    `fib daddr type local dnat ip to ${protocol} dport map @${anyAddressPortMapName(protocol)}`,
   ])
   const chains = [
     ['pre', 'type nat hook prerouting priority -100;', translations],
@@ -65,8 +65,8 @@ export function bridgeRules({ bridge, subnet }: BridgeSettings): string {
   return [
     `add table ${FILTER_TABLE}`,
     ...PROTOCOLS.flatMap((protocol) => [
-      `add map ${FILTER_TABLE} ${hostPortMap(protocol)} { type ${target} : ${target}; }`,
-      `add map ${FILTER_TABLE} ${anyPortMap(protocol)} { type inet_service : ${target}; }`,
+      `add map ${FILTER_TABLE} ${addressPortMapName(protocol)} { type ${target} : ${target}; }`,
+      `add map ${FILTER_TABLE} ${anyAddressPortMapName(protocol)} { type inet_service : ${target}; }`,
     ]),
     ...chains.flatMap(([name, hook, rules]) => [
       `add chain ${FILTER_TABLE} ${name} { ${hook} }`,
@@ -77,5 +77,5 @@ export function bridgeRules({ bridge, subnet }: BridgeSettings): string {
   ].join('\n')
 }
 
-/** Maps of earlier versions, which knew no addresses of the machine. */
-export const FORMER_MAPS = PROTOCOLS.map((protocol) => `dnat_${protocol}`)
+/** Maps of earlier versions, which did not distinguish addresses of the machine. */
+export const LEGACY_MAPS = PROTOCOLS.map((protocol) => `dnat_${protocol}`)

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { BridgeSettings } from './bridge-rules.ts'
-import type { RunCommand } from './run-command.ts'
+import type { RunNetworkCommand } from './run-command.ts'
 
 /**
  * Accept rules in the `FORWARD` chain of iptables. On a machine whose policy there is DROP, which
@@ -11,43 +11,43 @@ import type { RunCommand } from './run-command.ts'
  *
  * All rules are in one chain named after the bridge, so that exactly those are removed again.
  */
-export class ForwardRules {
+export class IptablesForwardRules {
   readonly #settings: BridgeSettings
-  readonly #run: RunCommand
+  readonly #run: RunNetworkCommand
 
-  constructor(settings: BridgeSettings, run: RunCommand) {
+  constructor(settings: BridgeSettings, run: RunNetworkCommand) {
     this.#settings = settings
     this.#run = run
   }
 
-  /** Does nothing on a machine without iptables, and little where the rules are there. */
+  /** Installs the rules if they are missing. Does nothing on a machine without iptables. */
   async ensure(): Promise<void> {
     if (!(await this.#hasIptables())) return
-    if (await this.#isJumpedTo()) return
-    await this.#run('iptables-restore', ['--wait', '--noflush'], this.#chainText())
-    await this.#iptables('-I', 'FORWARD', '1', '-j', this.#chain)
+    if (await this.#isInstalled()) return
+    await this.#run('iptables-restore', ['--wait', '--noflush'], this.#restoreScript())
+    await this.#iptables('-I', 'FORWARD', '1', '-j', this.#chainName)
   }
 
-  /** Safe to repeat. */
+  /** Removes the rules. Idempotent. */
   async remove(): Promise<void> {
     if (!(await this.#hasIptables())) return
-    await this.#iptables('-D', 'FORWARD', '-j', this.#chain).catch(ignoreMissing)
-    await this.#iptables('-F', this.#chain).catch(ignoreMissing)
-    await this.#iptables('-X', this.#chain).catch(ignoreMissing)
+    await this.#iptables('-D', 'FORWARD', '-j', this.#chainName).catch(ignoreMissingRule)
+    await this.#iptables('-F', this.#chainName).catch(ignoreMissingRule)
+    await this.#iptables('-X', this.#chainName).catch(ignoreMissingRule)
   }
 
-  get #chain(): string {
+  get #chainName(): string {
     return `REEVE-FWD-${this.#settings.bridge}`
   }
 
-  /** Declaring the chain empties it where it is there already. */
-  #chainText(): string {
+  /** Declaring the chain also flushes an existing one. */
+  #restoreScript(): string {
     const { bridge, subnet } = this.#settings
     return [
       '*filter',
-      `:${this.#chain} - [0:0]`,
-      `-A ${this.#chain} -s ${subnet} -i ${bridge} -j ACCEPT`,
-      `-A ${this.#chain} -d ${subnet} -o ${bridge} -m conntrack --ctstate RELATED,ESTABLISHED,DNAT -j ACCEPT`,
+      `:${this.#chainName} - [0:0]`,
+      `-A ${this.#chainName} -s ${subnet} -i ${bridge} -j ACCEPT`,
+      `-A ${this.#chainName} -d ${subnet} -o ${bridge} -m conntrack --ctstate RELATED,ESTABLISHED,DNAT -j ACCEPT`,
       'COMMIT',
       '',
     ].join('\n')
@@ -61,37 +61,37 @@ export class ForwardRules {
     return succeeds(this.#run('iptables', ['--version']))
   }
 
-  #isJumpedTo(): Promise<boolean> {
-    return succeeds(this.#iptables('-C', 'FORWARD', '-j', this.#chain))
+  #isInstalled(): Promise<boolean> {
+    return succeeds(this.#iptables('-C', 'FORWARD', '-j', this.#chainName))
   }
 }
 
 /**
- * Chains of the packet filter, other than that of iptables, that drop what is forwarded unless a
- * rule of theirs accepts it: `family table chain` of each. `listing` is that of `nft --json`.
+ * Base chains of nftables, other than that of iptables, whose policy drops forwarded packets:
+ * `family table chain` of each. `listing` is the output of `nft --json`.
  */
 export function droppingChains(listing: string): readonly string[] {
   const parsed: unknown = JSON.parse(listing)
-  if (!listingChecker.Check(parsed)) return []
+  if (!chainListingChecker.Check(parsed)) return []
   return parsed.nftables.flatMap(({ chain }) => {
     if (chain?.hook !== 'forward' || chain.policy !== 'drop') return []
     const name = `${chain.family} ${chain.table} ${chain.name}`
-    return name === IPTABLES_FORWARD || chain.family === 'ip6' ? [] : [name]
+    return name === IPTABLES_FORWARD_CHAIN || chain.family === 'ip6' ? [] : [name]
   })
 }
 
-const IPTABLES_FORWARD = 'ip filter FORWARD'
+const IPTABLES_FORWARD_CHAIN = 'ip filter FORWARD'
 
-const Text = Type.String()
-const Chain = Type.Object({
-  family: Text,
-  table: Text,
-  name: Text,
-  hook: Type.Optional(Text),
-  policy: Type.Optional(Text),
+const TextSchema = Type.String()
+const ChainSchema = Type.Object({
+  family: TextSchema,
+  table: TextSchema,
+  name: TextSchema,
+  hook: Type.Optional(TextSchema),
+  policy: Type.Optional(TextSchema),
 })
-const listingChecker = Compile(
-  Type.Object({ nftables: Type.Array(Type.Object({ chain: Type.Optional(Chain) })) }),
+const chainListingChecker = Compile(
+  Type.Object({ nftables: Type.Array(Type.Object({ chain: Type.Optional(ChainSchema) })) }),
 )
 
 async function succeeds(work: Promise<unknown>): Promise<boolean> {
@@ -101,8 +101,9 @@ async function succeeds(work: Promise<unknown>): Promise<boolean> {
   )
 }
 
-function ignoreMissing(thrown: unknown): void {
-  if (!MISSING.test(errorMessage(thrown))) throw thrown
+function ignoreMissingRule(thrown: unknown): void {
+  if (!MISSING_RULE_ERROR.test(errorMessage(thrown))) throw thrown
 }
 
-const MISSING = /No chain\/target\/match|does not exist|does a matching rule exist|Bad rule/
+const MISSING_RULE_ERROR =
+  /No chain\/target\/match|does not exist|does a matching rule exist|Bad rule/

@@ -7,34 +7,33 @@ export const FILTER_TABLE = 'ip reeve'
 export const PROTOCOLS = ['tcp', 'udp'] as const
 type Protocol = (typeof PROTOCOLS)[number]
 
-/** Ports of one address of the machine, and ports of all its addresses. */
-export const hostPortMap = (protocol: Protocol): string => `host_${protocol}`
-export const anyPortMap = (protocol: Protocol): string => `any_${protocol}`
+/** Names of the maps for ports of one address and for ports of all addresses. */
+export const addressPortMapName = (protocol: Protocol): string => `host_${protocol}`
+export const anyAddressPortMapName = (protocol: Protocol): string => `any_${protocol}`
 
-const EVERY_ADDRESS: ReadonlySet<string> = new Set(['', '0.0.0.0', '::'])
+const WILDCARD_ADDRESSES: ReadonlySet<string> = new Set(['', '0.0.0.0', '::'])
 
 /**
- * Changes to the maps that lead ports of the machine into an allocation: one element for each port
- * and protocol, so that removal is exact and the number of rules stays the same. A port that was
- * granted on one address is mapped on that address only. Addresses of IPv6 cannot be translated to
- * the IPv4 address of an allocation, and have no element.
+ * nftables commands for the maps that forward ports to an allocation: one element per port and
+ * protocol, so that removal is exact and the number of rules constant. A port assigned on one
+ * address is only mapped on that address. IPv6 addresses cannot be translated and have no element.
  */
-export function portElements(
+export function portMapCommands(
   verb: 'add' | 'delete',
   address: string,
   ports: readonly TaskPort[],
 ): string {
   return PROTOCOLS.flatMap((protocol) =>
-    ports.filter(isMapped).map(({ hostIp, hostPort, to }) => {
-      const isEvery = EVERY_ADDRESS.has(hostIp)
-      const map = isEvery ? anyPortMap(protocol) : hostPortMap(protocol)
-      const from = isEvery ? String(hostPort) : `${hostIp} . ${hostPort}`
+    ports.filter(isIpv4Port).map(({ hostIp, hostPort, to }) => {
+      const isWildcard = WILDCARD_ADDRESSES.has(hostIp)
+      const map = isWildcard ? anyAddressPortMapName(protocol) : addressPortMapName(protocol)
+      const from = isWildcard ? String(hostPort) : `${hostIp} . ${hostPort}`
       const target = `${address} . ${to > 0 ? to : hostPort}`
       return `${verb} element ${FILTER_TABLE} ${map} { ${from} : ${target} }\n`
     }),
   ).join('')
 }
 
-function isMapped({ hostIp }: TaskPort): boolean {
-  return EVERY_ADDRESS.has(hostIp) || !isIPv6(hostIp)
+function isIpv4Port({ hostIp }: TaskPort): boolean {
+  return WILDCARD_ADDRESSES.has(hostIp) || !isIPv6(hostIp)
 }

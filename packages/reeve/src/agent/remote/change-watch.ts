@@ -1,38 +1,44 @@
 import { watch, type FSWatcher } from 'node:fs'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { pause } from '../wait.ts'
+import { sleep } from '../wait.ts'
 
 /**
- * Tells when a file or directory may have changed. The kernel's word can be lost or not to be had
- * at all, so whoever waits is also woken from time to time.
+ * Waits for changes of a file or directory. Notifications of the kernel can be lost or unavailable,
+ * so every wait is also limited by a poll interval.
  */
-export class ChangeWatch {
+export class FileChangeWatcher {
   readonly #clock: Clock
   readonly #watcher: FSWatcher | undefined
-  #isDue = false
+  #hasChanged = false
   #wake: (() => void) | undefined
 
   constructor(path: string, clock: Clock) {
     this.#clock = clock
-    this.#watcher = tryWatch(path, () => this.#changed())
+    this.#watcher = tryWatch(path, () => this.#onChange())
   }
 
-  /** True when something changed, false when only the time has passed or the signal came. */
-  async changed(signal: AbortSignal): Promise<boolean> {
-    const enough = new AbortController()
-    const both = AbortSignal.any([signal, enough.signal])
-    if (!this.#isDue) {
-      const told = new Promise<void>((resolve) => {
+  /**
+   * Resolves to true after a change, to false after the poll interval or when the signal is
+   * aborted.
+   */
+  async waitForChange(signal: AbortSignal): Promise<boolean> {
+    const stopWaiting = new AbortController()
+    const anySignal = AbortSignal.any([signal, stopWaiting.signal])
+    if (!this.#hasChanged) {
+      const notified = new Promise<void>((resolve) => {
         this.#wake = resolve
       })
-      await Promise.race([told, pause(this.#clock, AGENT_LIMITS.followSweepMs, both)])
+      await Promise.race([
+        notified,
+        sleep(this.#clock, AGENT_LIMITS.followPollIntervalMs, anySignal),
+      ])
     }
-    enough.abort()
+    stopWaiting.abort()
     this.#wake = undefined
-    const wasDue = this.#isDue
-    this.#isDue = false
-    return wasDue
+    const hadChanged = this.#hasChanged
+    this.#hasChanged = false
+    return hadChanged
   }
 
   close(): void {
@@ -40,20 +46,20 @@ export class ChangeWatch {
     this.#wake?.()
   }
 
-  #changed(): void {
-    this.#isDue = true
+  #onChange(): void {
+    this.#hasChanged = true
     this.#wake?.()
   }
 }
 
-function tryWatch(path: string, changed: () => void): FSWatcher | undefined {
+function tryWatch(path: string, onChange: () => void): FSWatcher | undefined {
   try {
-    const watcher = watch(path, { persistent: false }, changed)
-    // A watch that ends is missed only until the next look.
+    const watcher = watch(path, { persistent: false }, onChange)
+    // A failed watch is covered by polling.
     watcher.on('error', () => undefined)
     return watcher
   } catch {
-    // The kernel has no more watches to give.
+    // The inotify limit was reached.
     return undefined
   }
 }

@@ -63,7 +63,7 @@ function aSession() {
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-test('exec session: the exit is told after all output, however late that comes', async () => {
+test('exec session: the exit frame follows all output', async () => {
   const { sent, closed, session, exit, served } = aSession()
   session.stdout.write('one')
   exit.resolve(7)
@@ -108,7 +108,7 @@ test('exec session: a reader that stops makes the command wait', async () => {
   assert.equal(stream.isFull, true)
 })
 
-test('exec session: whoever leaves hangs up the command', async () => {
+test('exec session: a disconnect hangs up the command', async () => {
   const { stream, served, hangUps } = aSession()
   stream.handleClose(1006, '')
   await served

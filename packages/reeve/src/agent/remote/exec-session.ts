@@ -5,7 +5,7 @@ import { LIMITS } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { ExecSession } from '../task-session.ts'
 import {
-  endFrame,
+  closeFrame,
   exitFrame,
   HEARTBEAT_FRAME,
   outputFrame,
@@ -14,49 +14,49 @@ import {
 } from './exec-frames.ts'
 
 /**
- * Joins a command's streams to its caller's frames, each no faster than the other side takes them.
- * Settles when the session is over; every byte of output has been sent before the exit is told.
+ * Connects the streams of a command to the frames of its caller, with backpressure in both
+ * directions. Resolves when the session ends; all output is sent before the exit frame.
  */
 export async function serveExec(
   stream: StreamSocket,
   session: ExecSession,
   clock: Clock,
 ): Promise<void> {
-  const { promise: left, resolve: leave } = Promise.withResolvers<void>()
-  const beat = new Heartbeat(stream, clock)
+  const { promise: callerLeft, resolve: resolveLeft } = Promise.withResolvers<void>()
+  const heartbeat = new Heartbeat(stream, clock)
   stream.onClose(() => {
-    beat.stop()
-    // Who leaves ends the command, not the task.
+    heartbeat.stop()
+    // A disconnected caller ends the command, not the task.
     session.hangUp()
-    leave()
+    resolveLeft()
   })
-  // A command that has ended, or has closed its input, takes no more; that is no failure.
+  // A command that has ended or closed its input accepts no more data; this is no error.
   session.stdin.on('error', () => undefined)
   stream.onMessage((data) => {
-    beat.heard()
+    heartbeat.onFrame()
     const frame = readExecFrame(data)
-    if (frame.ok) input(stream, session, frame.value)
+    if (frame.ok) handleInput(stream, session, frame.value)
     else stream.close(1008, frame.error)
   })
   const output = Promise.all([
-    forward(stream, session.stdout, 'stdout'),
-    forward(stream, session.stderr, 'stderr'),
+    forwardOutput(stream, session.stdout, 'stdout'),
+    forwardOutput(stream, session.stderr, 'stderr'),
     session.exited,
   ])
-  await Promise.race([output.then(([, , exitCode]) => finish(stream, exitCode)), left])
+  await Promise.race([output.then(([, , exitCode]) => sendExit(stream, exitCode)), callerLeft])
 }
 
-function finish(stream: StreamSocket, exitCode: number): void {
+function sendExit(stream: StreamSocket, exitCode: number): void {
   stream.send(exitFrame(exitCode))
   stream.close(1000)
 }
 
-function input(stream: StreamSocket, session: ExecSession, frame: ExecInput): void {
+function handleInput(stream: StreamSocket, session: ExecSession, frame: ExecInput): void {
   const { stdin } = session
   if (frame.size !== undefined) session.resize(frame.size)
   if (stdin.writableEnded || stdin.destroyed) return
   const isFull = frame.stdin !== undefined && !stdin.write(frame.stdin)
-  // A paused stream still delivers what it has read; the listeners for it are there already.
+  // A paused stream may deliver data that was already read; the listeners are registered.
   if (isFull && !stream.isPaused) {
     stream.pause()
     const resume = (): void => {
@@ -68,8 +68,8 @@ function input(stream: StreamSocket, session: ExecSession, frame: ExecInput): vo
   if (frame.closesStdin) stdin.end()
 }
 
-/** Resolves when the output has ended and all of it was sent. */
-async function forward(
+/** Resolves when the output has ended and everything was sent. */
+async function forwardOutput(
   stream: StreamSocket,
   output: Readable,
   name: 'stdout' | 'stderr',
@@ -78,49 +78,51 @@ async function forward(
     for await (const chunk of output) {
       // Streams of bytes give Buffers.
       const bytes = chunk as Buffer
-      for (let at = 0; at < bytes.length; at += AGENT_LIMITS.execChunkBytesMax) {
-        stream.send(outputFrame(name, bytes.subarray(at, at + AGENT_LIMITS.execChunkBytesMax)))
+      for (let position = 0; position < bytes.length; position += AGENT_LIMITS.execChunkBytesMax) {
+        stream.send(
+          outputFrame(name, bytes.subarray(position, position + AGENT_LIMITS.execChunkBytesMax)),
+        )
         await stream.drained()
       }
       if (stream.isClosed) return
     }
   } catch {
-    // What broke was the pipe to a command that is gone: it has said all it could.
+    // The command is gone: everything it wrote was sent.
   }
-  stream.send(endFrame(name))
+  stream.send(closeFrame(name))
 }
 
-/** A frame every 10 s, and the end when nothing comes for 60 s. */
+/** Sends a heartbeat frame every 10 s, and closes the session after 60 s without a frame. */
 class Heartbeat {
   readonly #stream: StreamSocket
   readonly #clock: Clock
-  #heardMs: number
+  #lastReceivedMs: number
   #cancel: () => void = () => undefined
 
   constructor(stream: StreamSocket, clock: Clock) {
     this.#stream = stream
     this.#clock = clock
-    this.#heardMs = clock.monotonicMs()
-    this.#later()
+    this.#lastReceivedMs = clock.monotonicMs()
+    this.#schedule()
   }
 
-  heard(): void {
-    this.#heardMs = this.#clock.monotonicMs()
+  onFrame(): void {
+    this.#lastReceivedMs = this.#clock.monotonicMs()
   }
 
   stop(): void {
     this.#cancel()
   }
 
-  #later(): void {
-    this.#cancel = this.#clock.after(AGENT_LIMITS.execHeartbeatMs, () => {
-      const silentMs = this.#clock.monotonicMs() - this.#heardMs
-      // While the command takes no input the caller is made to wait, and its frames with it.
-      if (this.#stream.isPaused) this.heard()
-      else if (silentMs > LIMITS.nodeStreamSilentMsMax)
+  #schedule(): void {
+    this.#cancel = this.#clock.after(AGENT_LIMITS.execHeartbeatIntervalMs, () => {
+      const sinceLastFrameMs = this.#clock.monotonicMs() - this.#lastReceivedMs
+      // While input is paused the caller cannot send frames either.
+      if (this.#stream.isPaused) this.onFrame()
+      else if (sinceLastFrameMs > LIMITS.nodeStreamIdleTimeoutMs)
         return this.#stream.close(1008, 'no frame came for a minute')
       if (!this.#stream.isFull) this.#stream.send(HEARTBEAT_FRAME)
-      this.#later()
+      this.#schedule()
     })
   }
 }

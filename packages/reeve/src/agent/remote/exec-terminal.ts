@@ -4,7 +4,7 @@ import { AGENT_LIMITS } from '../limits.ts'
 import type { ExecSession, TerminalSize } from '../task-session.ts'
 import { readExecFrame } from './exec-frames.ts'
 import { serveExec } from './exec-session.ts'
-import { remoteError } from './remote-refusal.ts'
+import { toRemoteError } from './remote-refusal.ts'
 
 interface TerminalOptions {
   readonly clock: Clock
@@ -13,37 +13,40 @@ interface TerminalOptions {
 }
 
 /**
- * Serves a command in a terminal. The terminal has its size before the command begins. The caller
- * says it in its first frame, so the command begins when the stream has; what is wrong with it
- * closes the stream as a refusal before would have.
+ * Serves a command in a terminal. The terminal needs its size before the command starts, and the
+ * caller sends it in the first frame, so the command starts after the stream; a rejected command
+ * closes the stream.
  */
 export async function serveTerminal(
   stream: StreamSocket,
   { clock, start }: TerminalOptions,
 ): Promise<void> {
-  const size = await firstSize(stream, clock)
+  const size = await readInitialSize(stream, clock)
   if (stream.isClosed) return
   let session: ExecSession
   try {
     session = await start(size ?? DEFAULT_SIZE)
   } catch (thrown) {
-    const { status, message } = remoteError(thrown)
-    // What is our fault is 1011, everything else 1008.
+    const { status, message } = toRemoteError(thrown)
+    // Close code 1011 for server errors, 1008 for all others.
     return stream.close(status >= 500 ? 1011 : 1008, message)
   }
   await serveExec(stream, session, clock)
 }
 
-/** The size of a terminal whose caller does not say any. */
+/** Terminal size if the caller sends none. */
 const DEFAULT_SIZE: TerminalSize = { rows: 24, columns: 80 }
 
 /**
- * The size that the first frame tells; undefined when it tells something else or does not come in
- * time. The frame stays in the stream, for whoever reads it next.
+ * Terminal size of the first frame; undefined if the frame has none or does not arrive in time. The
+ * frame stays in the stream for the next reader.
  */
-async function firstSize(stream: StreamSocket, clock: Clock): Promise<TerminalSize | undefined> {
+async function readInitialSize(
+  stream: StreamSocket,
+  clock: Clock,
+): Promise<TerminalSize | undefined> {
   const { promise, resolve } = Promise.withResolvers<Uint8Array | undefined>()
-  const cancel = clock.after(AGENT_LIMITS.execSizeMsMax, () => resolve(undefined))
+  const cancel = clock.after(AGENT_LIMITS.execTerminalSizeTimeoutMs, () => resolve(undefined))
   stream.onClose(() => resolve(undefined))
   stream.onMessage((data, isText) => {
     stream.detach()

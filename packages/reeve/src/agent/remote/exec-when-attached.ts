@@ -3,27 +3,27 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import type { ExecRequest, ExecSession } from '../task-session.ts'
-import { pause } from '../wait.ts'
+import { sleep } from '../wait.ts'
 
 /**
- * Runs a command in a task. An agent that has just come back knows that its tasks run before it has
- * found them again: whoever asks meanwhile waits for that, within limits. Rejects with a Fault
- * `task-not-running` when the task does not run.
+ * Runs a command in a task. A restarted agent knows that a task is running before it has
+ * re-attached to it: wait for that, within limits. Rejects with a Fault `task-not-running` if the
+ * task does not run.
  */
 export async function execWhenAttached(
   task: Pick<TaskControl, 'state' | 'exec'>,
   request: ExecRequest,
   clock: Clock,
 ): Promise<ExecSession> {
-  const untilMs = clock.monotonicMs() + AGENT_LIMITS.reattachMsMax
+  const deadlineMs = clock.monotonicMs() + AGENT_LIMITS.reattachTimeoutMs
   for (;;) {
     try {
       return await task.exec(request)
     } catch (thrown) {
       const isUnattached = isNotRunning(thrown) && task.state.State === 'running'
-      if (!isUnattached || clock.monotonicMs() >= untilMs) throw thrown
+      if (!isUnattached || clock.monotonicMs() >= deadlineMs) throw thrown
     }
-    await pause(clock, AGENT_LIMITS.reattachLookMs)
+    await sleep(clock, AGENT_LIMITS.reattachPollIntervalMs)
   }
 }
 

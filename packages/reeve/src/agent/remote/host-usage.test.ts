@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { findMount, HostUsageReader, parseCpuTimes, parseMemory } from './host-usage.ts'
+import { findMount, HostUsageReader, parseCpuTimes, parseMemoryInfo } from './host-usage.ts'
 
 test('host usage: the lines of each processor are read, and not their sum', () => {
   const text = 'cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\nintr 1\n'
@@ -15,7 +15,7 @@ test('host usage: the lines of each processor are read, and not their sum', () =
 
 test('host usage: memory is told in bytes', () => {
   const text = 'MemTotal:       100 kB\nMemFree:        20 kB\nMemAvailable:   50 kB\n'
-  assert.deepEqual(parseMemory(text), {
+  assert.deepEqual(parseMemoryInfo(text), {
     Total: 102_400,
     Available: 51_200,
     Used: 51_200,

@@ -13,14 +13,17 @@ interface CpuTimes {
   readonly total: number
 }
 
-/** What the machine uses, read from the kernel. How busy it is, is told by what changed since. */
+/**
+ * Reads the usage of the machine from the kernel. CPU usage is computed from the change since the
+ * previous read.
+ */
 export class HostUsageReader {
   readonly #clock: Clock
   readonly #directory: string
   readonly #mhzPerCore: () => number
-  #before: ReadonlyMap<string, CpuTimes> = new Map()
+  #previousTimes: ReadonlyMap<string, CpuTimes> = new Map()
 
-  /** `directory`: where the allocations are. */
+  /** `directory`: the directory of the allocations. */
   constructor(clock: Clock, directory: string, mhzPerCore: () => number) {
     this.#clock = clock
     this.#directory = directory
@@ -30,10 +33,10 @@ export class HostUsageReader {
   async read(): Promise<HostUsage> {
     const disk = await diskUsage(this.#directory)
     const times = parseCpuTimes(await readFile('/proc/stat', 'utf8'))
-    const CPU = [...times].map(([name, now]) => cpuUsage(name, now, this.#before.get(name)))
-    this.#before = times
+    const CPU = [...times].map(([name, now]) => cpuUsage(name, now, this.#previousTimes.get(name)))
+    this.#previousTimes = times
     return {
-      Memory: parseMemory(await readFile('/proc/meminfo', 'utf8')),
+      Memory: parseMemoryInfo(await readFile('/proc/meminfo', 'utf8')),
       CPU,
       DiskStats: [disk],
       AllocDirStats: disk,
@@ -63,18 +66,22 @@ export function parseCpuTimes(text: string): ReadonlyMap<string, CpuTimes> {
 function cpuUsage(
   name: string,
   now: CpuTimes,
-  before: CpuTimes | undefined,
+  previous: CpuTimes | undefined,
 ): HostUsage['CPU'][number] {
-  const total = now.total - (before?.total ?? 0)
-  const part = (field: 'user' | 'system' | 'idle'): number =>
-    total <= 0 ? 0 : ((now[field] - (before?.[field] ?? 0)) / total) * 100
-  const [User, System, Idle] = [part('user'), part('system'), part('idle')]
+  const total = now.total - (previous?.total ?? 0)
+  const percentOfField = (field: 'user' | 'system' | 'idle'): number =>
+    total <= 0 ? 0 : ((now[field] - (previous?.[field] ?? 0)) / total) * 100
+  const [User, System, Idle] = [
+    percentOfField('user'),
+    percentOfField('system'),
+    percentOfField('idle'),
+  ]
   return { CPU: name, User, System, Idle, TotalPercent: total <= 0 ? 0 : 100 - Idle }
 }
 
 const BYTES_PER_KIB = 1_024
 
-export function parseMemory(text: string): HostUsage['Memory'] {
+export function parseMemoryInfo(text: string): HostUsage['Memory'] {
   const bytes = (name: string): number => {
     const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)
     return Number(found?.[1] ?? 0) * BYTES_PER_KIB
@@ -84,7 +91,7 @@ export function parseMemory(text: string): HostUsage['Memory'] {
 }
 
 async function diskUsage(path: string): Promise<DiskUsage> {
-  const { bsize, blocks, bfree, bavail, files, ffree } = await fileSystemOf(path)
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statFileSystem(path)
   const used = blocks - bfree
   const { device, mountpoint } = findMount(await readFile('/proc/self/mounts', 'utf8'), path)
   return {
@@ -98,14 +105,14 @@ async function diskUsage(path: string): Promise<DiskUsage> {
   }
 }
 
-/** Of the directory; before it is created, of the directory that it will be created in. */
-async function fileSystemOf(path: string): Promise<StatsFs> {
+/** File system of the directory, or of its closest existing parent. */
+async function statFileSystem(path: string): Promise<StatsFs> {
   try {
     return await statfs(path)
   } catch (thrown) {
     const parent = dirname(path)
     if (errorCode(thrown) !== 'ENOENT' || parent === path) throw thrown
-    return await fileSystemOf(parent)
+    return await statFileSystem(parent)
   }
 }
 
@@ -113,17 +120,17 @@ function percentOf(part: number, whole: number): number {
   return whole <= 0 ? 0 : (part / whole) * 100
 }
 
-/** The longest mount point that the path is below. */
+/** Finds the longest mount point that contains the path. */
 export function findMount(
   table: string,
   path: string,
 ): { readonly device: string; readonly mountpoint: string } {
-  let best = { device: '', mountpoint: '' }
+  let longest = { device: '', mountpoint: '' }
   for (const line of table.split('\n')) {
     const [device = '', mountpoint = ''] = line.split(' ')
-    const isAbove = path === mountpoint || path.startsWith(mountpoint.replace(/\/?$/, '/'))
-    if (mountpoint !== '' && isAbove && mountpoint.length >= best.mountpoint.length)
-      best = { device, mountpoint }
+    const containsPath = path === mountpoint || path.startsWith(mountpoint.replace(/\/?$/, '/'))
+    if (mountpoint !== '' && containsPath && mountpoint.length >= longest.mountpoint.length)
+      longest = { device, mountpoint }
   }
-  return best
+  return longest
 }

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
-import { listFiles, modeText, statFile } from './list-files.ts'
-import { usingFile } from './safe-open.ts'
+import { listFiles, formatMode, statFile } from './list-files.ts'
+import { withFile } from './safe-open.ts'
 
-test('modes: are told as the peers write them', async (t) => {
+test('modes: are formatted like those of peers', async (t) => {
   const root = await temporaryDirectory(t)
   const at = (name: string) => join(root, name)
   await mkdir(at('directory'))
@@ -18,12 +18,12 @@ test('modes: are told as the peers write them', async (t) => {
   await symlink('file', at('link'))
   execFileSync('mkfifo', ['-m', '600', at('pipe')])
   const modes = await Promise.all(
-    ['directory', 'file', 'link', 'pipe'].map(async (name) => modeText(await lstat(at(name)))),
+    ['directory', 'file', 'link', 'pipe'].map(async (name) => formatMode(await lstat(at(name)))),
   )
   assert.deepEqual(modes, ['dtrwxrwxrwx', 'urwxr-x---', 'Lrwxrwxrwx', 'prw-------'])
 })
 
-test('stat: of a link it is what it leads to, under the name that was asked for', async (t) => {
+test('stat: of a link describes its target under the requested name', async (t) => {
   const root = await temporaryDirectory(t)
   await mkdir(join(root, 'directory'))
   await symlink('directory', join(root, 'link'))
@@ -100,7 +100,7 @@ test('names that are not UTF-8 are listed escaped, and open what they name', asy
   const names = (await listFiles(root, '/')).map(({ Name }) => Name)
   assert.deepEqual(names, ['\\xe4', 'b\\x', 'b\\xff\\x5c\\xfe', 'ä'])
   const read = (path: string) =>
-    usingFile(root, path, async ({ handle }) => String(await handle.readFile()))
+    withFile(root, path, async ({ handle }) => String(await handle.readFile()))
   assert.equal(await read('b\\xff\\x5c\\xfe'), 'bad')
   assert.equal(await read('\\xe4/\\xe9'), 'inner')
   assert.equal(await read('ä'), 'utf-8')
@@ -118,7 +118,7 @@ test('a file whose name is the escaped form of another wins, and both can be rea
   const names = (await listFiles(root, '/')).map(({ Name }) => Name)
   assert.deepEqual(names, ['\\x62\\xff', 'b\\xff'])
   const read = (path: string) =>
-    usingFile(root, path, async ({ handle }) => String(await handle.readFile()))
+    withFile(root, path, async ({ handle }) => String(await handle.readFile()))
   assert.deepEqual(await Promise.all(names.map(read)), ['bytes', 'text'])
 })
 

@@ -9,28 +9,28 @@ import {
 } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isMissing } from '../store/state-file.ts'
-import { textOfName } from './file-names.ts'
+import { displayNameOf } from './file-names.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
-import { HIDDEN, usingFile, type OpenedFile } from './safe-open.ts'
+import { PRIVATE_DIRS, withFile, type OpenedFile } from './safe-open.ts'
 
 /**
- * By name. Of a directory with very many entries only some, and one more than are shown: the server
- * tells by it that there are more (contract: LISTED_FILES_MAX).
+ * Lists a directory by name. Of a huge directory it returns one entry more than is shown, which
+ * tells the server that the list is truncated (contract: LISTED_FILES_MAX).
  */
 export async function listFiles(root: string, path: string): Promise<readonly FileInfo[]> {
-  return await usingFile(root, path, async (directory) => {
+  return await withFile(root, path, async (directory) => {
     if (!directory.stats.isDirectory())
       throw new RemoteRefusal(400, `${JSON.stringify(path)} is not a directory`)
-    const names = await namesIn(directory)
-    const texts = new Set(names.map((name) => name.toString('utf8')))
+    const names = await readNames(directory)
+    const utf8Names = new Set(names.map((name) => name.toString('utf8')))
     const infos: FileInfo[] = []
     let nameChars = 0
     for (const name of names) {
-      const stats = await entryStats(directory.handle, name)
+      const stats = await statEntry(directory.handle, name)
       if (stats === undefined) continue
-      const text = textOfName(name, (other) => texts.has(other))
-      infos.push(infoOf(text, stats))
-      nameChars += listedNameChars(text)
+      const displayName = displayNameOf(name, (other) => utf8Names.has(other))
+      infos.push(fileInfoOf(displayName, stats))
+      nameChars += listedNameChars(displayName)
       if (nameChars > LISTED_NAME_CHARS_MAX) break
     }
     return infos.toSorted((a, b) => compareText(a.Name, b.Name))
@@ -38,54 +38,55 @@ export async function listFiles(root: string, path: string): Promise<readonly Fi
 }
 
 export async function statFile(root: string, path: string): Promise<FileInfo> {
-  // The name that was asked for, as the peers do: of a link it is not that of what it leads to.
+  // The requested name, as peers do: for a link not the name of its target.
   const name = basename(normalize(`/${path}`)) || '/'
-  return await usingFile(root, path, async ({ handle, stats }) => {
-    const info = infoOf(name, stats)
-    return stats.isFile() ? { ...info, ContentType: await contentType(handle) } : info
+  return await withFile(root, path, async ({ handle, stats }) => {
+    const info = fileInfoOf(name, stats)
+    return stats.isFile() ? { ...info, ContentType: await sniffContentType(handle) } : info
   })
 }
 
-/** By the open directory, so that it is this one whatever its path has become. */
-function placeOf(handle: FileHandle): string {
+/** Path through the open directory, which stays valid if the directory is moved. */
+function descriptorPath(handle: FileHandle): string {
   return `/proc/self/fd/${handle.fd}`
 }
 
-async function namesIn({ handle, inside }: OpenedFile): Promise<readonly Buffer[]> {
-  const isTaskDirectory = inside !== '' && inside !== 'alloc' && !inside.includes('/')
+async function readNames({ handle, relativePath }: OpenedFile): Promise<readonly Buffer[]> {
+  const isTaskDirectory =
+    relativePath !== '' && relativePath !== 'alloc' && !relativePath.includes('/')
   const names: Buffer[] = []
-  // With this encoding, which its type does not know, names are Buffers.
+  // With this encoding, which the type does not include, names are Buffers.
   const options = { encoding: 'buffer' as BufferEncoding }
-  // Leaving the loop closes it.
-  for await (const entry of await opendir(placeOf(handle), options)) {
+  // Leaving the loop closes the directory.
+  for await (const entry of await opendir(descriptorPath(handle), options)) {
     // As the encoding above says.
     const name = entry.name as unknown as Buffer
     if (names.length > LISTED_FILES_MAX) break
-    if (!isTaskDirectory || !HIDDEN.has(name.toString('latin1'))) names.push(name)
+    if (!isTaskDirectory || !PRIVATE_DIRS.has(name.toString('latin1'))) names.push(name)
   }
   return names
 }
 
-/** Of the entry itself, not of what it links to; undefined when it is gone by now. */
-async function entryStats(directory: FileHandle, name: Buffer): Promise<Stats | undefined> {
-  const path = Buffer.concat([Buffer.from(`${placeOf(directory)}/`), name])
+/** Stats of the entry itself, not of a link target; undefined if it is gone. */
+async function statEntry(directory: FileHandle, name: Buffer): Promise<Stats | undefined> {
+  const path = Buffer.concat([Buffer.from(`${descriptorPath(directory)}/`), name])
   return await lstat(path).catch((thrown: unknown) => {
     if (isMissing(thrown)) return undefined
     throw thrown
   })
 }
 
-function infoOf(name: string, stats: Stats): FileInfo {
+function fileInfoOf(name: string, stats: Stats): FileInfo {
   return {
     Name: name,
     IsDir: stats.isDirectory(),
     Size: stats.size,
-    FileMode: modeText(stats),
+    FileMode: formatMode(stats),
     ModTime: stats.mtime.toISOString(),
   }
 }
 
-const KINDS: readonly (readonly [(stats: Stats) => boolean, string])[] = [
+const KIND_LETTERS: readonly (readonly [(stats: Stats) => boolean, string])[] = [
   [(stats) => stats.isDirectory(), 'd'],
   [(stats) => stats.isSymbolicLink(), 'L'],
   [(stats) => stats.isFIFO(), 'p'],
@@ -93,26 +94,28 @@ const KINDS: readonly (readonly [(stats: Stats) => boolean, string])[] = [
   [(stats) => stats.isCharacterDevice(), 'Dc'],
   [(stats) => stats.isBlockDevice(), 'D'],
 ]
-const SPECIAL = [
+const SPECIAL_MODE_BITS = [
   [0o4000, 'u'],
   [0o2000, 'g'],
   [0o1000, 't'],
 ] as const
 
-/** As the peers write it: the kind and special bits, then three times `rwx`. */
-export function modeText(stats: Stats): string {
-  const kind = KINDS.find(([is]) => is(stats))?.[1] ?? ''
-  const special = SPECIAL.filter(([bit]) => (stats.mode & bit) !== 0).map(([, letter]) => letter)
-  const rights = Array.from('rwxrwxrwx', (letter, at) =>
-    (stats.mode & (0o400 >> at)) === 0 ? '-' : letter,
+/** File mode as peers write it: type and special bits, then three times `rwx`. */
+export function formatMode(stats: Stats): string {
+  const kind = KIND_LETTERS.find(([is]) => is(stats))?.[1] ?? ''
+  const special = SPECIAL_MODE_BITS.filter(([bit]) => (stats.mode & bit) !== 0).map(
+    ([, letter]) => letter,
+  )
+  const rights = Array.from('rwxrwxrwx', (letter, index) =>
+    (stats.mode & (0o400 >> index)) === 0 ? '-' : letter,
   )
   return `${kind + special.join('') || '-'}${rights.join('')}`
 }
 
 const SNIFFED_BYTES = 512
 
-/** Only whether a person can read it; what it is called says the rest. */
-async function contentType(handle: FileHandle): Promise<string> {
+/** Only distinguishes text from binary content; the file name tells the rest. */
+async function sniffContentType(handle: FileHandle): Promise<string> {
   const { bytesRead, buffer } = await handle.read(Buffer.alloc(SNIFFED_BYTES), 0, SNIFFED_BYTES, 0)
   const isText = !buffer.subarray(0, bytesRead).includes(0)
   return isText ? 'text/plain; charset=utf-8' : 'application/octet-stream'

@@ -3,21 +3,21 @@ import { join } from 'node:path'
 import { LISTED_FILES_MAX, type LogType, type StreamOrigin } from '@reeve/contract'
 import { isMissing } from '../store/state-file.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
-import { openBelow, type OpenedFile } from './safe-open.ts'
+import { openContained, type OpenedFile } from './safe-open.ts'
 
 const LOG_DIRECTORY = 'alloc/logs'
 
-/** A place in the row of files: the number of one, and a byte of it. */
-export interface LogPlace {
+/** Position in a sequence of log files: the number of a file and an offset in it. */
+export interface LogOffset {
   readonly number: number
   readonly offset: number
 }
 
 /**
- * The output of one task, as the row of files that it is rotated over: `<task>.<type>.<n>`, n
- * counting up. The oldest may vanish at any moment.
+ * Rotated output of one task: `<task>.<type>.<n>` with increasing n. The oldest file may disappear
+ * at any time.
  */
-export class LogFiles {
+export class RotatedLog {
   readonly #root: string
   readonly #prefix: string
 
@@ -30,58 +30,59 @@ export class LogFiles {
     return join(this.#root, LOG_DIRECTORY)
   }
 
-  /** How callers name the file: below the directory of the allocation. */
+  /** Path of a file below the allocation directory, as callers name it. */
   pathOf(number: number): string {
     return `${LOG_DIRECTORY}/${this.#prefix}${number}`
   }
 
-  /** The files there are, oldest first. */
-  async numbers(): Promise<readonly number[]> {
+  /** Numbers of the existing files, oldest first. */
+  async fileNumbers(): Promise<readonly number[]> {
     const found: number[] = []
-    const directory = await opendir(this.directory).catch(ignoreMissing)
+    const directory = await opendir(this.directory).catch(undefinedIfMissing)
     if (directory === undefined) return []
-    let seen = 0
+    let count = 0
     for await (const { name } of directory) {
-      // A task that may write here must not keep its node busy with counting.
-      if ((seen += 1) > LISTED_FILES_MAX) break
+      // A task that can write here must not be able to keep the agent busy.
+      if ((count += 1) > LISTED_FILES_MAX) break
       const number = name.startsWith(this.#prefix) ? name.slice(this.#prefix.length) : ''
       if (/^\d{1,15}$/.test(number)) found.push(Number(number))
     }
     return found.toSorted((a, b) => a - b)
   }
 
-  /** Undefined when it was removed, or is not a file that may be read. */
+  /** Undefined if the file was removed or must not be read. */
   async open(number: number): Promise<OpenedFile | undefined> {
     try {
-      return await openBelow(this.#root, this.pathOf(number))
+      return await openContained(this.#root, this.pathOf(number))
     } catch (thrown) {
       if (thrown instanceof RemoteRefusal) return undefined
       throw thrown
     }
   }
 
-  /** Where a reader begins that wants to be so far from the start or the end of it all. */
-  async find(offset: number, origin: StreamOrigin): Promise<LogPlace | undefined> {
-    const numbers = await this.numbers()
+  /** Position at an offset from the start or the end of the whole log. */
+  async seek(offset: number, origin: StreamOrigin): Promise<LogOffset | undefined> {
+    const numbers = await this.fileNumbers()
     const ordered = origin === 'start' ? numbers : numbers.toReversed()
-    let left = offset
-    let last: LogPlace | undefined
+    let remaining = offset
+    let last: LogOffset | undefined
     for (const number of ordered) {
       const size = await this.#sizeOf(number)
       if (size === undefined) continue
-      if (left <= size) return { number, offset: origin === 'start' ? left : size - left }
-      left -= size
+      if (remaining <= size)
+        return { number, offset: origin === 'start' ? remaining : size - remaining }
+      remaining -= size
       last = { number, offset: origin === 'start' ? size : 0 }
     }
     return last
   }
 
   async #sizeOf(number: number): Promise<number | undefined> {
-    const stats = await lstat(join(this.#root, this.pathOf(number))).catch(ignoreMissing)
+    const stats = await lstat(join(this.#root, this.pathOf(number))).catch(undefinedIfMissing)
     return stats?.isFile() === true ? stats.size : undefined
   }
 }
 
-function ignoreMissing(thrown: unknown): undefined {
+function undefinedIfMissing(thrown: unknown): undefined {
   if (!isMissing(thrown)) throw thrown
 }

@@ -17,22 +17,22 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import { LogBacklog, type LogFeed } from '@reeve/kit/log-feed.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
-import type { Log } from '../log.ts'
-import type { Migrations } from '../migrate/migrations.ts'
+import type { Logger } from '../log.ts'
+import type { IncomingMigrations } from '../migrate/migrations.ts'
 import { packData } from '../migrate/snapshot.ts'
 import type { ExecSession, TerminalSize } from '../task-session.ts'
-import { framedSink, plainSink } from './byte-sink.ts'
+import { newJsonSink, newRawSink } from './byte-sink.ts'
 import { serveExec } from './exec-session.ts'
 import { serveTerminal } from './exec-terminal.ts'
 import { execWhenAttached, isNotRunning } from './exec-when-attached.ts'
-import { copyFile, followFile, requireFile } from './follow-file.ts'
+import { sendFile, followFile, rejectDirectory } from './follow-file.ts'
 import { followLog } from './follow-log.ts'
 import type { NodeMetadata } from '../node-meta.ts'
 import type { HostUsageReader } from './host-usage.ts'
 import { listFiles, statFile } from './list-files.ts'
-import { LogFiles } from './log-files.ts'
-import { remoteError, RemoteRefusal } from './remote-refusal.ts'
-import { openBelow, type OpenedFile } from './safe-open.ts'
+import { RotatedLog } from './log-files.ts'
+import { toRemoteError, RemoteRefusal } from './remote-refusal.ts'
+import { openContained, type OpenedFile } from './safe-open.ts'
 import {
   findTask,
   readScheduleState,
@@ -40,36 +40,36 @@ import {
   setScheduleState,
   signalTasks,
 } from './task-actions.ts'
-import { readKept, readOutput } from '../task/last-output.ts'
+import { readSavedOutput, readLatestOutput } from '../task/last-output.ts'
 import type { UsageReader } from './usage.ts'
 import type { DynamicVolumes } from '../volumes/dynamic-volumes.ts'
 
-/** What the servers may ask about is looked up here. */
-export interface RemoteHost {
+/** Dependencies of the request handler. */
+export interface RemoteRequestDependencies {
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly usage: UsageReader
   readonly hostUsage: HostUsageReader
-  /** The machine, for diagnosis. */
+  /** Diagnostic data of the machine. */
   hostData(): Promise<HostData>
   /** The log of this agent; undefined where it cannot be followed. */
-  readonly feed: LogFeed | undefined
-  /** False: no command is run for callers, whatever the servers say. */
+  readonly logFeed: LogFeed | undefined
+  /** False: commands in tasks are rejected, whatever the servers allow. */
   readonly allowsExec: boolean
-  readonly migrations: Pick<Migrations, 'isWanted' | 'take'>
+  readonly migrations: Pick<IncomingMigrations, 'isAwaited' | 'receive'>
   findAllocation(id: string): AllocationRunner | undefined
-  /** The directory of an allocation; undefined when it has none here any more. */
+  /** Directory of an allocation; undefined if it does not exist any more. */
   directoryOf(id: string): string | undefined
-  /** The latest results of its checks, by check. */
+  /** Latest check results by check ID. */
   checksOf(id: string): Readonly<Record<string, unknown>>
-  /** The checks that fail, or failed when the tasks of the allocation ended. */
+  /** Checks that fail, or failed when the tasks of the allocation ended. */
   failedChecksOf(id: string): readonly CheckResult[]
-  /** Removes what an allocation that has ended left; false when there is none such. */
+  /** Removes the data of a terminal allocation; false if there is none. */
   collect(id: string): Promise<boolean>
   collectAll(): Promise<void>
   /** Stores the new secret of the node; durable when it resolves. */
-  keepSecret(secret: string): Promise<void>
-  readonly meta: Pick<NodeMetadata, 'read' | 'apply'>
+  saveSecret(secret: string): Promise<void>
+  readonly meta: Pick<NodeMetadata, 'describe' | 'apply'>
   readonly volumes: Pick<DynamicVolumes, 'create' | 'register' | 'remove'>
 }
 
@@ -79,166 +79,166 @@ const streamChecker = Compile(NodeStreamRequest)
 type RequestOf<Verb extends NodeRequest['verb']> = Extract<NodeRequest, { verb: Verb }>
 type StreamOf<Verb extends NodeStreamRequest['verb']> = Extract<NodeStreamRequest, { verb: Verb }>
 
-/** A stream that can begin: everything that may be refused has been looked at. */
-interface Prepared {
-  /** Serves it to its end. */
-  begin(stream: StreamSocket, signal: AbortSignal): Promise<void>
-  /** Lets go of what it holds; called once, at its end or when the server cannot be dialled. */
-  release(): Promise<void>
+/** A stream that is ready to start: everything that can be rejected was checked. */
+interface PreparedStream {
+  /** Serves the stream until it ends. */
+  serve(stream: StreamSocket, signal: AbortSignal): Promise<void>
+  /** Releases resources; called once, after the stream or if the server cannot be dialled. */
+  dispose(): Promise<void>
 }
 
-/** Does on this node what callers ask for through the servers (contract: remote.ts). */
-export class Remote {
-  readonly #host: RemoteHost
+/** Handles requests of callers that arrive through the servers (contract: remote.ts). */
+export class RemoteRequestHandler {
+  readonly #dependencies: RemoteRequestDependencies
   readonly #stopping = new AbortController()
-  #lastStart: Promise<unknown> = Promise.resolve()
+  #lastProcessStart: Promise<unknown> = Promise.resolve()
   readonly #streams = new Set<Promise<void>>()
 
-  constructor(host: RemoteHost) {
-    this.#host = host
+  constructor(host: RemoteRequestDependencies) {
+    this.#dependencies = host
   }
 
-  /** The answer to a request, whatever came. */
-  async reply(id: string, request: unknown): Promise<ReplyMessage> {
+  /** Handles a request; errors become part of the reply. */
+  async handleRequest(id: string, request: unknown): Promise<ReplyMessage> {
     try {
       if (!requestChecker.Check(request))
         throw new RemoteRefusal(501, 'this node does not know what it is asked')
-      const answer = (await this.#answer(request)) ?? {}
-      // A longer message would end the node's channel, and names of files are the tasks' to choose.
-      if (Buffer.byteLength(JSON.stringify(answer)) > REPLY_BYTES_MAX)
+      const result = (await this.#execute(request)) ?? {}
+      // A longer message would close the channel of the node, and tasks choose file names.
+      if (Buffer.byteLength(JSON.stringify(result)) > REPLY_BYTES_MAX)
         throw new RemoteRefusal(500, 'the answer is too long for a message')
-      return { kind: 'reply', id, ok: answer }
+      return { kind: 'reply', id, ok: result }
     } catch (thrown) {
-      return { kind: 'reply', id, error: remoteError(thrown) }
+      return { kind: 'reply', id, error: toRemoteError(thrown) }
     }
   }
 
-  /** Serves one stream from its dial to its end. Gives a reply only when there is none. */
-  async stream(
+  /** Serves a stream until it ends. Returns a reply only if no stream was opened. */
+  async handleStream(
     id: string,
     request: unknown,
     dial: () => Promise<StreamSocket>,
   ): Promise<ReplyMessage | undefined> {
     if (this.#streams.size >= LIMITS.nodeStreamsMax || this.#stopping.signal.aborted)
       return { kind: 'reply', id, error: { status: 429, message: 'too many streams are open' } }
-    const served = this.#serve(request, dial)
-    const settled = served.then(ignore, ignore)
+    const serving = this.#serveStream(request, dial)
+    const settled = serving.then(noop, noop)
     this.#streams.add(settled)
     void settled.then(() => this.#streams.delete(settled))
     try {
-      await served
+      await serving
       return undefined
     } catch (thrown) {
-      return { kind: 'reply', id, error: remoteError(thrown) }
+      return { kind: 'reply', id, error: toRemoteError(thrown) }
     }
   }
 
-  /** Ends all streams. */
+  /** Closes all streams. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all(this.#streams)
   }
 
-  async #serve(request: unknown, dial: () => Promise<StreamSocket>): Promise<void> {
+  async #serveStream(request: unknown, dial: () => Promise<StreamSocket>): Promise<void> {
     if (!streamChecker.Check(request))
       throw new RemoteRefusal(501, 'this node does not know what it is asked')
-    const prepared = await this.#prepare(request)
+    const prepared = await this.#prepareStream(request)
     try {
       const stream = await dial()
-      const over = new AbortController()
+      const closed = new AbortController()
       const stop = (): void => stream.terminate()
       this.#stopping.signal.addEventListener('abort', stop)
       stream.onClose(() => {
         this.#stopping.signal.removeEventListener('abort', stop)
-        over.abort()
+        closed.abort()
       })
-      stream.send(OPENED)
+      stream.send(OPENED_FRAME)
       await prepared
-        .begin(stream, over.signal)
-        .catch((thrown: unknown) => this.#fail(stream, thrown))
+        .serve(stream, closed.signal)
+        .catch((thrown: unknown) => this.#closeWithError(stream, thrown))
     } finally {
-      await prepared.release()
+      await prepared.dispose()
     }
   }
 
-  #fail(stream: StreamSocket, thrown: unknown): void {
-    this.#host.log.warn({ error: errorMessage(thrown) }, 'a stream for a server failed')
-    stream.close(1011, remoteError(thrown).message)
+  #closeWithError(stream: StreamSocket, thrown: unknown): void {
+    this.#dependencies.log.warn({ error: errorMessage(thrown) }, 'a stream for a server failed')
+    stream.close(1011, toRemoteError(thrown).message)
   }
 
-  async #answer(request: NodeRequest): Promise<unknown> {
-    const { hostUsage, usage } = this.#host
+  async #execute(request: NodeRequest): Promise<unknown> {
+    const { hostUsage, usage } = this.#dependencies
     switch (request.verb) {
       case 'host-usage':
         return await hostUsage.read()
       case 'host-data':
-        return await this.#host.hostData()
+        return await this.#dependencies.hostData()
       case 'collect-all':
-        return await this.#host.collectAll()
+        return await this.#dependencies.collectAll()
       case 'read-meta':
-        return this.#host.meta.read()
+        return this.#dependencies.meta.describe()
       case 'apply-meta':
-        return await this.#host.meta.apply(request.meta)
+        return await this.#dependencies.meta.apply(request.meta)
       case 'rotate-secret':
-        return await this.#host.keepSecret(request.secret)
+        return await this.#dependencies.saveSecret(request.secret)
       case 'create-volume':
-        return await this.#host.volumes.create(request.volume)
+        return await this.#dependencies.volumes.create(request.volume)
       case 'register-volume':
-        return await this.#host.volumes.register(request.volume)
+        return await this.#dependencies.volumes.register(request.volume)
       case 'delete-volume':
-        return await this.#host.volumes.remove(request.volume)
+        return await this.#dependencies.volumes.remove(request.volume)
       case 'collect':
         return await this.#collect(request.allocation)
       case 'list':
-        return await listFiles(this.#directory(request.allocation), request.path)
+        return await listFiles(this.#requireDirectory(request.allocation), request.path)
       case 'stat':
-        return await statFile(this.#directory(request.allocation), request.path)
+        return await statFile(this.#requireDirectory(request.allocation), request.path)
       case 'signal':
-        return await signalTasks(this.#allocation(request.allocation), request)
+        return await signalTasks(this.#requireAllocation(request.allocation), request)
       case 'restart':
-        return await restartTasks(this.#allocation(request.allocation), request)
+        return await restartTasks(this.#requireAllocation(request.allocation), request)
       case 'read-schedule-state':
-        return readScheduleState(this.#allocation(request.allocation), request.task)
+        return readScheduleState(this.#requireAllocation(request.allocation), request.task)
       case 'set-schedule-state':
-        return await setScheduleState(this.#allocation(request.allocation), request)
+        return await setScheduleState(this.#requireAllocation(request.allocation), request)
       case 'checks':
-        return this.#host.checksOf(this.#allocation(request.allocation).id)
+        return this.#dependencies.checksOf(this.#requireAllocation(request.allocation).id)
       case 'last-output':
         return await this.#lastOutput(request)
       case 'usage': {
-        const { tasks } = this.#allocation(request.allocation)
+        const { tasks } = this.#requireAllocation(request.allocation)
         return await usage.read({ ...request, tasks })
       }
     }
   }
 
   async #lastOutput({ allocation, task, ended }: RequestOf<'last-output'>): Promise<LastOutput> {
-    const root = this.#directory(allocation)
-    if (findTask(this.#allocation(allocation), task) === undefined)
+    const root = this.#requireDirectory(allocation)
+    if (findTask(this.#requireAllocation(allocation), task) === undefined)
       throw new RemoteRefusal(400, `unknown task name ${JSON.stringify(task)}`)
-    const kept = ended ? await readKept(join(root, task)) : undefined
-    if (kept !== undefined) return kept
-    const Checks = [...this.#host.failedChecksOf(allocation)]
-    return { ...(await readOutput(root, task)), Checks }
+    const saved = ended ? await readSavedOutput(join(root, task)) : undefined
+    if (saved !== undefined) return saved
+    const Checks = [...this.#dependencies.failedChecksOf(allocation)]
+    return { ...(await readLatestOutput(root, task)), Checks }
   }
 
-  /** Removes what an ended allocation left; false when it may not be removed. */
+  /** Removes the data of a terminal allocation; false if that is not possible. */
   collect(id: string): Promise<boolean> {
-    return this.#host.collect(id)
+    return this.#dependencies.collect(id)
   }
 
-  /** Whether the directory of the allocation is here. */
+  /** Whether the allocation directory exists. */
   hasFiles(id: string): boolean {
-    return this.#host.directoryOf(id) !== undefined
+    return this.#dependencies.directoryOf(id) !== undefined
   }
 
   async #collect(id: string): Promise<void> {
-    if (await this.#host.collect(id)) return
+    if (await this.#dependencies.collect(id)) return
     const text = 'No such allocation on client, or allocation not eligible for GC'
     throw new RemoteRefusal(400, text)
   }
 
-  async #prepare(request: NodeStreamRequest): Promise<Prepared> {
+  async #prepareStream(request: NodeStreamRequest): Promise<PreparedStream> {
     switch (request.verb) {
       case 'exec':
         return await this.#prepareExec(request)
@@ -249,29 +249,34 @@ export class Remote {
       case 'follow':
         return await this.#prepareFollow(request)
       case 'data':
-        return this.#prepareData(request)
+        return this.#prepareSendData(request)
       case 'take-data':
-        return this.#prepareTaking(request)
+        return this.#prepareReceiveData(request)
       case 'monitor':
         return this.#prepareMonitor(request)
     }
   }
 
-  /** Starting a process blocks the event loop for milliseconds: there is one start per turn. */
-  async #startTurn(): Promise<void> {
-    const turn = this.#lastStart.then(() => setImmediate())
-    this.#lastStart = turn
-    await turn
+  /** Allows one process start per event loop iteration: each blocks the loop for milliseconds. */
+  async #waitForStartSlot(): Promise<void> {
+    const slot = this.#lastProcessStart.then(() => setImmediate())
+    this.#lastProcessStart = slot
+    await slot
   }
 
-  async #prepareExec({ allocation, task, command, tty }: StreamOf<'exec'>): Promise<Prepared> {
-    const { allowsExec, clock } = this.#host
+  async #prepareExec({
+    allocation,
+    task,
+    command,
+    tty,
+  }: StreamOf<'exec'>): Promise<PreparedStream> {
+    const { allowsExec, clock } = this.#dependencies
     if (!allowsExec) throw new RemoteRefusal(403, 'Permission denied')
-    const found = this.#started(allocation, task, '')
+    const found = this.#requireStartedTask(allocation, task, '')
     const notRunning = new RemoteRefusal(400, `task ${JSON.stringify(task)} is not running.`)
     if (found.state.State !== 'running') throw notRunning
     const start = async (size: TerminalSize | undefined): Promise<ExecSession> => {
-      await this.#startTurn()
+      await this.#waitForStartSlot()
       return await execWhenAttached(found, { command, tty: size }, clock).catch(
         (thrown: unknown) => {
           throw isNotRunning(thrown) ? notRunning : thrown
@@ -280,88 +285,93 @@ export class Remote {
     }
     if (tty) {
       const begin = (stream: StreamSocket): Promise<void> => serveTerminal(stream, { clock, start })
-      return { begin, release: () => Promise.resolve() }
+      return { serve: begin, dispose: () => Promise.resolve() }
     }
     const session = await start(undefined)
     return {
-      begin: (stream) => serveExec(stream, session, clock),
-      // Nothing to a command that has ended.
-      release: () => Promise.resolve(session.hangUp()),
+      serve: (stream) => serveExec(stream, session, clock),
+      // Has no effect on a command that has ended.
+      dispose: () => Promise.resolve(session.hangUp()),
     }
   }
 
-  #prepareLogs(request: StreamOf<'logs'>): Prepared {
+  #prepareLogs(request: StreamOf<'logs'>): PreparedStream {
     const { allocation, task, type, framed } = request
-    const directory = this.#directory(allocation)
-    const control = this.#started(allocation, task, ' No logs available')
-    const log = new LogFiles(directory, task, type)
-    const { clock } = this.#host
+    const directory = this.#requireDirectory(allocation)
+    const control = this.#requireStartedTask(allocation, task, ' No logs available')
+    const log = new RotatedLog(directory, task, type)
+    const { clock } = this.#dependencies
     return {
-      begin: sending(async (stream, signal) => {
-        const sink = framed ? framedSink(stream) : plainSink(stream)
+      serve: sendOnly(async (stream, signal) => {
+        const sink = framed ? newJsonSink(stream) : newRawSink(stream)
         const isOver = (): boolean => control.state.State === 'dead'
-        await followLog(log, { ...request, sink, clock, signal, isOver })
+        await followLog(log, { ...request, sink, clock, signal, hasTaskEnded: isOver })
       }),
-      release: () => Promise.resolve(),
+      dispose: () => Promise.resolve(),
     }
   }
 
-  async #prepareRead({ allocation, path, offset, limit }: StreamOf<'read'>): Promise<Prepared> {
+  async #prepareRead({
+    allocation,
+    path,
+    offset,
+    limit,
+  }: StreamOf<'read'>): Promise<PreparedStream> {
     const file = await this.#openFile(allocation, path)
     return {
-      begin: sending(async (stream, signal) => {
-        const sink = plainSink(stream)
-        await copyFile(file.handle, { offset, limit, sink, file: path, signal })
+      serve: sendOnly(async (stream, signal) => {
+        const sink = newRawSink(stream)
+        await sendFile(file.handle, { offset, limit, sink, file: path, signal })
       }),
-      release: () => file.handle.close(),
+      dispose: () => file.handle.close(),
     }
   }
 
-  async #prepareFollow(request: StreamOf<'follow'>): Promise<Prepared> {
+  async #prepareFollow(request: StreamOf<'follow'>): Promise<PreparedStream> {
     const file = await this.#openFile(request.allocation, request.path)
-    const { clock } = this.#host
+    const { clock } = this.#dependencies
     return {
-      begin: sending((stream, signal) =>
-        followFile(file, { ...request, sink: framedSink(stream), clock, signal }),
+      serve: sendOnly((stream, signal) =>
+        followFile(file, { ...request, sink: newJsonSink(stream), clock, signal }),
       ),
-      release: () => file.handle.close(),
+      dispose: () => file.handle.close(),
     }
   }
 
-  /** Only of an allocation that has ended: what still changes would arrive as neither. */
-  #prepareData({ allocation, tasks }: StreamOf<'data'>): Prepared {
-    const directory = this.#directory(allocation)
-    if (this.#allocation(allocation).endedMs === undefined)
+  /** Only a terminal allocation can be packed: changing files would be inconsistent. */
+  #prepareSendData({ allocation, tasks }: StreamOf<'data'>): PreparedStream {
+    const directory = this.#requireDirectory(allocation)
+    if (this.#requireAllocation(allocation).endedMs === undefined)
       throw new RemoteRefusal(400, `allocation ${allocation} has not ended`)
-    const known = tasks.filter((task) => findTask(this.#allocation(allocation), task))
+    const knownTasks = tasks.filter((task) => findTask(this.#requireAllocation(allocation), task))
     return {
-      begin: sending(async (stream, signal) => {
-        for await (const piece of packData(directory, known)) {
+      serve: sendOnly(async (stream, signal) => {
+        for await (const piece of packData(directory, knownTasks)) {
           if (signal.aborted) return
           stream.send(piece, false)
           await stream.drained()
         }
       }),
-      release: () => Promise.resolve(),
+      dispose: () => Promise.resolve(),
     }
   }
 
-  #prepareTaking({ allocation }: StreamOf<'take-data'>): Prepared {
-    const { migrations } = this.#host
-    if (!migrations.isWanted(allocation))
+  #prepareReceiveData({ allocation }: StreamOf<'take-data'>): PreparedStream {
+    const { migrations } = this.#dependencies
+    if (!migrations.isAwaited(allocation))
       throw new RemoteRefusal(400, `allocation ${allocation} does not wait for data`)
     return {
-      begin: (stream) => migrations.take(allocation, stream),
-      release: () => Promise.resolve(),
+      serve: (stream) => migrations.receive(allocation, stream),
+      dispose: () => Promise.resolve(),
     }
   }
 
-  #prepareMonitor({ level, json }: StreamOf<'monitor'>): Prepared {
-    const { feed } = this.#host
-    if (feed === undefined) throw new RemoteRefusal(501, 'this node does not offer its log')
-    const backlog = new LogBacklog(feed, { level, json })
+  #prepareMonitor({ level, json }: StreamOf<'monitor'>): PreparedStream {
+    const { logFeed } = this.#dependencies
+    if (logFeed === undefined) throw new RemoteRefusal(501, 'this node does not offer its log')
+    const backlog = new LogBacklog(logFeed, { level, json })
     return {
-      begin: sending(async (stream, signal) => {
+      serve: sendOnly(async (stream, signal) => {
         signal.addEventListener('abort', () => backlog.close(), { once: true })
         for (;;) {
           const text = signal.aborted ? undefined : await backlog.take()
@@ -370,14 +380,14 @@ export class Remote {
           await stream.drained()
         }
       }),
-      release: () => Promise.resolve(backlog.close()),
+      dispose: () => Promise.resolve(backlog.close()),
     }
   }
 
   async #openFile(allocation: string, path: string): Promise<OpenedFile> {
-    const file = await openBelow(this.#directory(allocation), path)
+    const file = await openContained(this.#requireDirectory(allocation), path)
     try {
-      requireFile(file, path)
+      rejectDirectory(file, path)
       return file
     } catch (thrown) {
       await file.handle.close()
@@ -385,30 +395,30 @@ export class Remote {
     }
   }
 
-  #allocation(id: string): AllocationRunner {
-    const found = this.#host.findAllocation(id)
+  #requireAllocation(id: string): AllocationRunner {
+    const found = this.#dependencies.findAllocation(id)
     if (found !== undefined) return found
     throw new RemoteRefusal(404, `Unknown allocation ${JSON.stringify(id)}`)
   }
 
-  #directory(id: string): string {
-    const found = this.#host.directoryOf(id)
+  #requireDirectory(id: string): string {
+    const found = this.#dependencies.directoryOf(id)
     if (found !== undefined) return found
     throw new RemoteRefusal(404, `state for allocation ${id} not found on client`, {
       code: 'allocation-not-on-node',
     })
   }
 
-  /** A task that there is, and that was started once. */
-  #started(allocation: string, task: string, more: string) {
-    const found = findTask(this.#allocation(allocation), task)
+  /** Returns a task that exists and was started at least once. */
+  #requireStartedTask(allocation: string, task: string, hint: string) {
+    const found = findTask(this.#requireAllocation(allocation), task)
     if (found === undefined)
       throw new RemoteRefusal(400, `unknown task name ${JSON.stringify(task)}`)
     const { State, StartedAt } = found.state
     if (State === 'pending' && StartedAt === ZERO_TIME)
       throw new RemoteRefusal(
-        more === '' ? 400 : 404,
-        `task ${JSON.stringify(task)} not started yet.${more}`,
+        hint === '' ? 400 : 404,
+        `task ${JSON.stringify(task)} not started yet.${hint}`,
       )
     return found
   }
@@ -417,14 +427,14 @@ export class Remote {
 const REPLY_BYTES_MAX = CHANNEL_MESSAGE_BYTES_MAX / 2
 
 /** The contract's StreamOpening. */
-const OPENED = '{"opened":true}'
+const OPENED_FRAME = '{"opened":true}'
 
-const ignore = (): void => undefined
+const noop = (): void => undefined
 
-/** Bytes go one way only; it is read nevertheless, to notice when the other side leaves. */
-function sending(send: Prepared['begin']): Prepared['begin'] {
+/** For streams that only send. Input is read and ignored, to detect that the caller disconnects. */
+function sendOnly(send: PreparedStream['serve']): PreparedStream['serve'] {
   return async (stream, signal) => {
-    stream.onMessage(ignore)
+    stream.onMessage(noop)
     await send(stream, signal)
     stream.close()
   }

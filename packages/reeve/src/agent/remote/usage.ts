@@ -4,64 +4,70 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import type { TaskUsage } from '../task-session.ts'
-import { withDeadline } from '../wait.ts'
+import { withTimeout } from '../wait.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 
-interface Sample {
+interface CpuSample {
   readonly atMs: number
   readonly cpu: TaskUsage['cpu']
 }
 
-/** Tasks whose last sample is kept; a node hardly runs as many. */
+/** Maximum number of tasks whose last sample is kept. */
 const SAMPLES_MAX = 10_000
 
-interface UsageQuestion {
+interface UsageRequest {
   readonly allocation: string
   readonly tasks: readonly TaskControl[]
-  /** All of them when empty. */
+  /** Name of a task; empty for all tasks. */
   readonly task: string
 }
 
-/** What the tasks of this node use. How busy they are is told by what changed since last time. */
+/** Reads the usage of tasks. CPU usage is computed from the change since the previous read. */
 export class UsageReader {
   readonly #clock: Clock
   readonly #mhzPerCore: () => number
-  readonly #samples = new Map<string, Sample>()
+  readonly #lastSamples = new Map<string, CpuSample>()
 
   constructor(clock: Clock, mhzPerCore: () => number) {
     this.#clock = clock
     this.#mhzPerCore = mhzPerCore
   }
 
-  async read({ allocation, tasks, task }: UsageQuestion): Promise<AllocationUsage> {
-    const wanted = tasks.filter(({ name }) => task === '' || name === task)
-    if (wanted.length === 0) throw new RemoteRefusal(400, `unknown task name ${quoted(task)}`)
+  async read({ allocation, tasks, task }: UsageRequest): Promise<AllocationUsage> {
+    const selectedTasks = tasks.filter(({ name }) => task === '' || name === task)
+    if (selectedTasks.length === 0)
+      throw new RemoteRefusal(400, `unknown task name ${quoted(task)}`)
     const usages: (readonly [string, WireTaskUsage])[] = []
-    for (const one of wanted) {
-      const usage = await this.#usageOf(one)
+    for (const selectedTask of selectedTasks) {
+      const usage = await this.#readTaskUsage(selectedTask)
       if (usage !== undefined)
-        usages.push([one.name, this.#show(`${allocation} ${one.name}`, usage)])
+        usages.push([
+          selectedTask.name,
+          this.#toWireUsage(`${allocation} ${selectedTask.name}`, usage),
+        ])
     }
     return {
-      ResourceUsage: sumOf(usages.map(([, usage]) => usage.ResourceUsage)),
+      ResourceUsage: sumUsages(usages.map(([, usage]) => usage.ResourceUsage)),
       Tasks: Object.fromEntries(usages),
       Timestamp: nsFromMs(this.#clock.nowMs()),
     }
   }
 
-  async #usageOf(task: TaskControl): Promise<TaskUsage | undefined> {
-    const what = `the use of task ${quoted(task.name)}`
-    const ms = AGENT_LIMITS.usageMsMax
-    // One task that cannot tell must not hide the others.
-    return await withDeadline(task.usage(), { clock: this.#clock, ms, what }).catch(() => undefined)
+  async #readTaskUsage(task: TaskControl): Promise<TaskUsage | undefined> {
+    const operation = `the use of task ${quoted(task.name)}`
+    const timeoutMs = AGENT_LIMITS.usageTimeoutMs
+    // A task without a result must not hide the others.
+    return await withTimeout(task.usage(), { clock: this.#clock, timeoutMs, operation }).catch(
+      () => undefined,
+    )
   }
 
-  #show(key: string, usage: TaskUsage): WireTaskUsage {
-    const before = this.#samples.get(key)
-    if (this.#samples.size >= SAMPLES_MAX) this.#samples.clear()
-    this.#samples.set(key, usage)
+  #toWireUsage(key: string, usage: TaskUsage): WireTaskUsage {
+    const before = this.#lastSamples.get(key)
+    if (this.#lastSamples.size >= SAMPLES_MAX) this.#lastSamples.clear()
+    this.#lastSamples.set(key, usage)
     return {
-      ResourceUsage: wireUsage(usage, before, this.#mhzPerCore()),
+      ResourceUsage: toResourceUsage(usage, before, this.#mhzPerCore()),
       Timestamp: nsFromMs(usage.atMs),
       Pids: null,
     }
@@ -79,16 +85,16 @@ const CPU_MEASURED = [
   'Percent',
 ]
 
-function wireUsage(
+function toResourceUsage(
   { atMs, cpu, memory }: TaskUsage,
-  before: Sample | undefined,
+  previous: CpuSample | undefined,
   mhzPerCore: number,
 ): ResourceUsage {
-  const elapsedNs = before === undefined ? 0 : (atMs - before.atMs) * NS_PER_MS
-  const share = (now: number, then: number | undefined): number =>
-    // A task that was started again counts from zero.
+  const elapsedNs = previous === undefined ? 0 : (atMs - previous.atMs) * NS_PER_MS
+  const percentSince = (now: number, then: number | undefined): number =>
+    // A restarted task counts from zero.
     elapsedNs <= 0 || then === undefined || now < then ? 0 : ((now - then) / elapsedNs) * 100
-  const percent = share(cpu.totalNs, before?.cpu.totalNs)
+  const percent = percentSince(cpu.totalNs, previous?.cpu.totalNs)
   return {
     MemoryStats: {
       RSS: memory.rssBytes,
@@ -102,8 +108,8 @@ function wireUsage(
       Measured: MEMORY_MEASURED,
     },
     CpuStats: {
-      SystemMode: share(cpu.systemNs, before?.cpu.systemNs),
-      UserMode: share(cpu.userNs, before?.cpu.userNs),
+      SystemMode: percentSince(cpu.systemNs, previous?.cpu.systemNs),
+      UserMode: percentSince(cpu.userNs, previous?.cpu.userNs),
       TotalTicks: (percent / 100) * mhzPerCore,
       ThrottledPeriods: cpu.throttledPeriods,
       ThrottledTime: cpu.throttledNs,
@@ -114,7 +120,7 @@ function wireUsage(
   }
 }
 
-function sumOf(usages: readonly ResourceUsage[]): ResourceUsage {
+function sumUsages(usages: readonly ResourceUsage[]): ResourceUsage {
   const memory = (pick: (stats: ResourceUsage['MemoryStats']) => number): number =>
     usages.reduce((sum, { MemoryStats }) => sum + pick(MemoryStats), 0)
   const cpu = (pick: (stats: ResourceUsage['CpuStats']) => number): number =>

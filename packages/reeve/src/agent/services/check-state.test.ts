@@ -3,9 +3,14 @@ import { test } from 'node:test'
 import { aCheck } from '../../../test/build/service.ts'
 import type { AgentCheck } from '../assignment.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { firstState, isOut, nextState, type CheckState } from './check-state.ts'
+import {
+  initialCheckState,
+  hasReachedRestartLimit,
+  nextCheckState,
+  type CheckState,
+} from './check-state.ts'
 import type { PlannedCheck } from './plan-services.ts'
-import type { Finding } from './probe.ts'
+import type { CheckOutcome } from './probe.ts'
 
 function planned(fields: Partial<AgentCheck>): PlannedCheck {
   const at = { address: '127.0.0.1', port: 1 }
@@ -19,10 +24,14 @@ function after(fields: Partial<AgentCheck>, looks: string, graceUntilMs = 0): Ch
   return [...looks].reduce(
     (state, look, i) => {
       const outcome = look === 'p' ? 'passing' : look === 'w' ? 'warning' : 'failing'
-      const finding: Finding = { outcome, output: '' }
-      return nextState(check, state, { finding, nowMs: (i + 1) * 1_000, graceUntilMs })
+      const finding: CheckOutcome = { outcome, output: '' }
+      return nextCheckState(check, state, {
+        outcome: finding,
+        nowMs: (i + 1) * 1_000,
+        graceUntilMs,
+      })
     },
-    firstState(check, 0),
+    initialCheckState(check, 0),
   )
 }
 
@@ -69,5 +78,5 @@ const outs = [
 ]
 for (const { name, fields, looks, grace, out } of outs)
   test(`check_restart: a check that fails ${name} ${out ? 'is' : 'is not'} out`, () => {
-    assert.equal(isOut(planned(fields), after(fields, looks, grace)), out)
+    assert.equal(hasReachedRestartLimit(planned(fields), after(fields, looks, grace)), out)
   })

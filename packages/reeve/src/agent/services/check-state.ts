@@ -1,55 +1,55 @@
 import type { CheckResult, CheckStatus } from '@reeve/contract'
 import { msFromNs } from '@reeve/kit/duration.ts'
 import type { PlannedCheck } from './plan-services.ts'
-import type { Finding } from './probe.ts'
+import type { CheckOutcome } from './probe.ts'
 
-/** How a check stands; every look makes a new one. */
+/** State of a check; each result creates a new one. */
 export interface CheckState {
   readonly status: CheckStatus
   readonly output: string
   readonly statusCode: number | undefined
   readonly atMs: number
-  /** Looks of the same kind in a row. */
+  /** Consecutive results of the same outcome. */
   readonly successes: number
   readonly failures: number
-  /** Since when the roll-out may count on it; undefined while it may not. */
+  /** When the check started to count as passing for deployments; undefined if it does not. */
   readonly passingSinceMs: number | undefined
   /** Failures in a row that count towards a restart. */
-  readonly strikes: number
+  readonly consecutiveFailures: number
 }
 
-/** Before the first look. What need not pass never stands in the way of a roll-out. */
-export function firstState({ check }: PlannedCheck, nowMs: number): CheckState {
-  const isAssumed = check.InitialStatus === 'passing'
+/** State before the first result. A check that deployments ignore never blocks them. */
+export function initialCheckState({ check }: PlannedCheck, nowMs: number): CheckState {
+  const isAssumedPassing = check.InitialStatus === 'passing'
   return {
-    status: isAssumed ? 'success' : 'pending',
-    output: isAssumed ? 'assumed to pass until it is looked at' : 'not looked at yet',
+    status: isAssumedPassing ? 'success' : 'pending',
+    output: isAssumedPassing ? 'assumed to pass until the first check' : 'not checked yet',
     statusCode: undefined,
     atMs: nowMs,
     successes: 0,
     failures: 0,
-    passingSinceMs: isAssumed || check.OnUpdate === 'ignore' ? nowMs : undefined,
-    strikes: 0,
+    passingSinceMs: isAssumedPassing || check.OnUpdate === 'ignore' ? nowMs : undefined,
+    consecutiveFailures: 0,
   }
 }
 
 /**
- * What a look changes. A status moves after as many looks of the same kind in a row as the check
- * asks for; one look of the other kind begins the count anew.
+ * State after a result. The status changes after as many equal results in a row as the check
+ * requires; a different result restarts the count.
  */
-export function nextState(
+export function nextCheckState(
   { check }: PlannedCheck,
-  before: CheckState,
-  { finding, nowMs, graceUntilMs }: { finding: Finding; nowMs: number; graceUntilMs: number },
+  previous: CheckState,
+  { outcome, nowMs, graceUntilMs }: { outcome: CheckOutcome; nowMs: number; graceUntilMs: number },
 ): CheckState {
-  const isFine = finding.outcome === 'passing'
-  const successes = isFine ? before.successes + 1 : 0
-  const failures = isFine ? 0 : before.failures + 1
-  const enough = isFine
+  const isPassing = outcome.outcome === 'passing'
+  const successes = isPassing ? previous.successes + 1 : 0
+  const failures = isPassing ? 0 : previous.failures + 1
+  const isStatusChanged = isPassing
     ? successes >= Math.max(1, check.SuccessBeforePassing)
     : failures >= Math.max(1, check.FailuresBeforeCritical)
-  const status = enough ? (isFine ? 'success' : 'failure') : before.status
-  const { output, statusCode } = finding
+  const status = isStatusChanged ? (isPassing ? 'success' : 'failure') : previous.status
+  const { output, statusCode } = outcome
   return {
     status,
     output,
@@ -57,49 +57,60 @@ export function nextState(
     atMs: nowMs,
     successes,
     failures,
-    passingSinceMs: passingSince(check.OnUpdate, { before, finding, status, nowMs }),
-    strikes: strikesOf(check, { before, finding, isInGrace: nowMs < graceUntilMs }),
+    passingSinceMs: passingSince(check.OnUpdate, { previous, outcome, status, nowMs }),
+    consecutiveFailures: countFailures(check, {
+      previous,
+      outcome,
+      isInGrace: nowMs < graceUntilMs,
+    }),
   }
 }
 
-interface Judged {
-  readonly before: CheckState
-  readonly finding: Finding
+interface CheckTransition {
+  readonly previous: CheckState
+  readonly outcome: CheckOutcome
   readonly status: CheckStatus
   readonly nowMs: number
 }
 
-/** `on_update` relaxes what a roll-out asks for. */
+/** Applies `on_update`, which relaxes the requirements of deployments. */
 function passingSince(
   onUpdate: string,
-  { before, finding, status, nowMs }: Judged,
+  { previous, outcome, status, nowMs }: CheckTransition,
 ): number | undefined {
-  const mayWarn = onUpdate === 'ignore_warnings' && finding.outcome === 'warning'
-  if (onUpdate !== 'ignore' && status !== 'success' && !mayWarn) return undefined
-  return before.passingSinceMs ?? nowMs
+  const isToleratedWarning = onUpdate === 'ignore_warnings' && outcome.outcome === 'warning'
+  if (onUpdate !== 'ignore' && status !== 'success' && !isToleratedWarning) return undefined
+  return previous.passingSinceMs ?? nowMs
 }
 
-function strikesOf(
+function countFailures(
   { CheckRestart: restart }: PlannedCheck['check'],
-  { before, finding, isInGrace }: { before: CheckState; finding: Finding; isInGrace: boolean },
+  {
+    previous,
+    outcome,
+    isInGrace,
+  }: { previous: CheckState; outcome: CheckOutcome; isInGrace: boolean },
 ): number {
   if (restart === null || restart.Limit <= 0 || isInGrace) return 0
-  const isIgnored = finding.outcome === 'warning' && restart.IgnoreWarnings
-  return finding.outcome === 'passing' || isIgnored ? 0 : before.strikes + 1
+  const isIgnored = outcome.outcome === 'warning' && restart.IgnoreWarnings
+  return outcome.outcome === 'passing' || isIgnored ? 0 : previous.consecutiveFailures + 1
 }
 
-/** Whether the task is restarted now. */
-export function isOut({ check }: PlannedCheck, { strikes }: CheckState): boolean {
+/** Whether the task has to be restarted. */
+export function hasReachedRestartLimit(
+  { check }: PlannedCheck,
+  { consecutiveFailures }: CheckState,
+): boolean {
   const limit = check.CheckRestart?.Limit ?? 0
-  return limit > 0 && strikes >= limit
+  return limit > 0 && consecutiveFailures >= limit
 }
 
-export function graceMs({ check }: PlannedCheck): number {
+export function restartGraceMs({ check }: PlannedCheck): number {
   return msFromNs(check.CheckRestart?.Grace ?? 0)
 }
 
-/** As the API shows it. */
-export function checkResult(planned: PlannedCheck, state: CheckState): CheckResult {
+/** The check result for the API. */
+export function toCheckResult(planned: PlannedCheck, state: CheckState): CheckResult {
   return {
     ID: planned.id,
     Mode: planned.check.OnUpdate === 'ignore' ? 'readiness' : 'healthiness',

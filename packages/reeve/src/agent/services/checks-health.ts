@@ -1,16 +1,16 @@
-/** What a roll-out wants to know about the checks of an allocation. */
+/** Health of the checks of an allocation, for deployments. */
 export interface ChecksHealth {
-  /** Since when all of them pass without a break; undefined while one does not. */
+  /** Since when all checks pass continuously; undefined if one does not. */
   readonly passingSinceMs: number | undefined
-  /** Those that do not pass; the task is empty for a service of the group. */
-  readonly late: readonly LateCheck[]
+  /** Checks that do not pass; the task is empty for a service of the group. */
+  readonly notPassing: readonly NotPassingCheck[]
 }
 
-interface LateCheck {
+interface NotPassingCheck {
   readonly task: string
   readonly check: string
-  /** What it last found. */
+  /** Latest output of the check. */
   readonly output?: string
-  /** Of a response over HTTP. */
+  /** Status code of the HTTP response. */
   readonly statusCode?: number
 }

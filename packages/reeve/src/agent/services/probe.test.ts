@@ -14,7 +14,7 @@ import { aCheck } from '../../../test/build/service.ts'
 import type { AgentCheck } from '../assignment.ts'
 import type { ExecRequest, ExecSession } from '../task-session.ts'
 import type { PlannedCheck } from './plan-services.ts'
-import { OUTPUT_CHARS_MAX, probe } from './probe.ts'
+import { CHECK_OUTPUT_CHARS_MAX, runCheck } from './probe.ts'
 
 async function portOf(t: TestContext, server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
@@ -37,7 +37,7 @@ async function noExec(): Promise<ExecSession> {
 }
 
 function look(one: PlannedCheck, signal = new AbortController().signal) {
-  return probe(one, { signal, exec: noExec })
+  return runCheck(one, { signal, exec: noExec })
 }
 
 async function http(t: TestContext, listener: RequestListener, fields: Partial<AgentCheck> = {}) {
@@ -88,10 +88,10 @@ test('an http check keeps the beginning of an endless answer', async (t) => {
     response.on('drain', more)
     more()
   })
-  assert.deepEqual([found.outcome, found.output.length], ['passing', OUTPUT_CHARS_MAX])
+  assert.deepEqual([found.outcome, found.output.length], ['passing', CHECK_OUTPUT_CHARS_MAX])
 })
 
-test('an https check asks for a certificate that is trusted, unless it is told not to', async (t) => {
+test('an https check verifies the certificate unless tls_skip_verify is set', async (t) => {
   const server = createHttpsServer(SELF_SIGNED, (_request, response) => response.end('ok'))
   const port = await portOf(t, server)
   const https = { Type: 'http', Path: '/', Protocol: 'https' }
@@ -102,7 +102,7 @@ test('an https check asks for a certificate that is trusted, unless it is told n
   assert.equal(lax.outcome, 'passing')
 })
 
-test('a tcp check passes when somebody listens', async (t) => {
+test('a tcp check passes if the port is open', async (t) => {
   const port = await portOf(
     t,
     createTcpServer((socket) => socket.destroy()),
@@ -110,7 +110,7 @@ test('a tcp check passes when somebody listens', async (t) => {
   assert.equal((await look(planned(port, {}))).outcome, 'passing')
 })
 
-test('a check of a port where nobody listens fails and says why', async (t) => {
+test('a check of a closed port fails with the reason', async (t) => {
   const server = createTcpServer()
   const port = await portOf(t, server)
   server.close()
@@ -130,7 +130,7 @@ test('a check that takes too long fails', async (t) => {
   assert.deepEqual([found.outcome, found.output], ['failing', 'the check took too long'])
 })
 
-test('a check of a type that nobody knows fails', async () => {
+test('a check of an unknown type fails', async () => {
   const found = await look(planned(1, { Type: 'ttl' }))
   assert.match(found.output, /no checks of type "ttl"/)
 })
@@ -195,7 +195,7 @@ test('a check over TLS names the server that it asks for', async (t) => {
   assert.deepEqual(names, ['shop.example', 'web.example'])
 })
 
-test('a grpc check of somebody who speaks no gRPC, or not at all, fails', async (t) => {
+test('a grpc check of a server without gRPC, or without a response, fails', async (t) => {
   const deaf = await portOf(
     t,
     createTcpServer(() => undefined),
@@ -238,7 +238,7 @@ for (const [code, outcome] of [
 ] as const)
   test(`a script check that ends with ${code} is ${outcome}`, async () => {
     const asked: ExecRequest[] = []
-    const found = await probe(planned(0, script), {
+    const found = await runCheck(planned(0, script), {
       signal: new AbortController().signal,
       exec: (request) => {
         asked.push(request)
@@ -252,7 +252,7 @@ for (const [code, outcome] of [
 test('a script that goes on for too long is hung up', async () => {
   const session = aSession(undefined)
   const stop = new AbortController()
-  const looking = probe(planned(0, script), {
+  const looking = runCheck(planned(0, script), {
     signal: stop.signal,
     exec: () => Promise.resolve(session),
   })

@@ -4,71 +4,79 @@ import { connect } from 'node:net'
 import type { Readable } from 'node:stream'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { ExecRequest, ExecSession } from '../task-session.ts'
-import { askGrpcHealth } from './grpc-probe.ts'
+import { checkGrpcHealth } from './grpc-probe.ts'
 import type { PlannedCheck } from './plan-services.ts'
 import type { Endpoint } from './service-address.ts'
 
-/** What one look at a service found. */
-export interface Finding {
+/** Result of one run of a check. */
+export interface CheckOutcome {
   readonly outcome: 'passing' | 'warning' | 'failing'
   readonly output: string
-  /** Of an HTTP answer. */
+  /** Status code of the HTTP response. */
   readonly statusCode?: number
 }
 
-interface ProbeOptions {
-  /** Fires when it has taken too long, or is not wanted any more. */
+interface CheckOptions {
+  /** Aborted on timeout, or when the check is stopped. */
   readonly signal: AbortSignal
-  /** Runs a command in the world of the check's task. */
+  /** Runs a command in the environment of the check's task. */
   readonly exec: (request: ExecRequest) => Promise<ExecSession>
 }
 
-/** Text of an answer that is kept. */
-export const OUTPUT_CHARS_MAX = 3 * 1024
-/** Bytes of an answer that are read; more only shows that somebody is there. */
+/** Characters of the output that are kept. */
+export const CHECK_OUTPUT_CHARS_MAX = 3 * 1024
+/** Bytes of the response that are read. */
 const BODY_BYTES_MAX = 64 * 1024
 
-/** Looks once. Never rejects: what goes wrong is what it found. */
-export async function probe(planned: PlannedCheck, options: ProbeOptions): Promise<Finding> {
+/** Runs a check once. Never rejects: errors become a failing result. */
+export async function runCheck(
+  planned: PlannedCheck,
+  options: CheckOptions,
+): Promise<CheckOutcome> {
   try {
-    return await look(planned, options)
+    return await runCheckByType(planned, options)
   } catch (thrown) {
-    const why = options.signal.aborted ? 'the check took too long' : errorMessage(thrown)
-    return failing(why)
+    const reason = options.signal.aborted ? 'the check took too long' : errorMessage(thrown)
+    return failedOutcome(reason)
   }
 }
 
-function look({ check, at }: PlannedCheck, options: ProbeOptions): Promise<Finding> {
-  if (check.Type === 'script') return runScript(check, options)
-  if (at === undefined) return Promise.resolve(failing('the check has no address'))
-  if (check.Type === 'http') return askHttp(check, at, options)
-  if (check.Type === 'tcp') return openTcp(at, options)
-  if (check.Type === 'grpc') return askGrpc(check, at, options)
-  return Promise.resolve(failing(`this agent has no checks of type ${JSON.stringify(check.Type)}`))
+function runCheckByType(
+  { check, at: endpoint }: PlannedCheck,
+  options: CheckOptions,
+): Promise<CheckOutcome> {
+  if (check.Type === 'script') return checkByScript(check, options)
+  if (endpoint === undefined) return Promise.resolve(failedOutcome('the check has no address'))
+  if (check.Type === 'http') return checkHttp(check, endpoint, options)
+  if (check.Type === 'tcp') return checkTcp(endpoint, options)
+  if (check.Type === 'grpc') return checkGrpc(check, endpoint, options)
+  return Promise.resolve(
+    failedOutcome(`this agent has no checks of type ${JSON.stringify(check.Type)}`),
+  )
 }
 
-function failing(output: string): Finding {
-  return { outcome: 'failing', output: output.slice(0, OUTPUT_CHARS_MAX) }
+function failedOutcome(output: string): CheckOutcome {
+  return { outcome: 'failing', output: output.slice(0, CHECK_OUTPUT_CHARS_MAX) }
 }
 
-/** 2xx and 3xx pass. A redirect is not followed. */
-function askHttp(
+/** HTTP check: 2xx and 3xx pass. Redirects are not followed. */
+function checkHttp(
   check: PlannedCheck['check'],
-  at: Endpoint,
-  { signal }: ProbeOptions,
-): Promise<Finding> {
+  endpoint: Endpoint,
+  { signal }: CheckOptions,
+): Promise<CheckOutcome> {
   const isHttps = check.Protocol.toLowerCase() === 'https'
   const headers = Object.fromEntries(
     Object.entries(check.Header ?? {}).map(([name, values]) => [name, [...values]]),
   )
   return new Promise((resolve, reject) => {
     const settings = {
-      host: at.address,
-      port: at.port,
+      host: endpoint.address,
+      port: endpoint.port,
       path: check.Path.startsWith('/') ? check.Path : `/${check.Path}`,
       method: check.Method || 'GET',
       headers,
-      // One connection for one look: a kept one would show that it is open, not that it is served.
+      // A new connection per check: an open one would not show that requests are served.
       agent: false,
       signal,
     } as const
@@ -83,75 +91,83 @@ function askHttp(
     request.on('response', (response) => {
       const statusCode = response.statusCode ?? 0
       const outcome = statusCode >= 200 && statusCode < 400 ? 'passing' : 'failing'
-      const found = readSome(response).then((output): Finding => ({ outcome, output, statusCode }))
-      found.finally(() => request.destroy()).then(resolve, reject)
+      const outcomePromise = readBounded(response).then((output): CheckOutcome => ({
+        outcome,
+        output,
+        statusCode,
+      }))
+      outcomePromise.finally(() => request.destroy()).then(resolve, reject)
     })
     request.end(check.Body)
   })
 }
 
-async function askGrpc(
+async function checkGrpc(
   check: PlannedCheck['check'],
-  at: Endpoint,
-  { signal }: ProbeOptions,
-): Promise<Finding> {
-  const { isServing, output } = await askGrpcHealth(check, at, signal)
-  return isServing ? { outcome: 'passing', output } : failing(output)
+  endpoint: Endpoint,
+  { signal }: CheckOptions,
+): Promise<CheckOutcome> {
+  const { isServing, output } = await checkGrpcHealth(check, endpoint, signal)
+  return isServing ? { outcome: 'passing', output } : failedOutcome(output)
 }
 
-function openTcp(at: Endpoint, { signal }: ProbeOptions): Promise<Finding> {
+function checkTcp(endpoint: Endpoint, { signal }: CheckOptions): Promise<CheckOutcome> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: at.address, port: at.port })
+    const socket = connect({ host: endpoint.address, port: endpoint.port })
     const stop = (): void => void socket.destroy(new Error('the check took too long'))
     signal.addEventListener('abort', stop, { once: true })
     socket.on('error', reject)
     socket.on('close', () => signal.removeEventListener('abort', stop))
     socket.on('connect', () => {
       socket.destroy()
-      resolve({ outcome: 'passing', output: `connected to ${at.address}:${at.port}` })
+      resolve({ outcome: 'passing', output: `connected to ${endpoint.address}:${endpoint.port}` })
     })
     if (signal.aborted) stop()
   })
 }
 
-/** 0 passes, 1 is a warning, anything else fails. */
-async function runScript(
+/** Script check: exit code 0 passes, 1 is a warning, anything else fails. */
+async function checkByScript(
   { Command, Args }: PlannedCheck['check'],
-  { signal, exec }: ProbeOptions,
-): Promise<Finding> {
+  { signal, exec }: CheckOptions,
+): Promise<CheckOutcome> {
   const session = await exec({ command: [Command, ...(Args ?? [])], tty: undefined })
   const stop = (): void => session.hangUp()
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   session.stdin.on('error', () => undefined)
   session.stdin.end()
-  const late = new Promise<never>((_resolve, reject) => {
+  const timedOut = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('the check took too long')), {
       once: true,
     })
   })
-  late.catch(() => undefined)
-  const done = Promise.all([readSome(session.stdout), readSome(session.stderr), session.exited])
-  done.catch(() => undefined)
+  timedOut.catch(() => undefined)
+  const finished = Promise.all([
+    readBounded(session.stdout),
+    readBounded(session.stderr),
+    session.exited,
+  ])
+  finished.catch(() => undefined)
   try {
-    const [stdout, stderr, code] = await Promise.race([done, late])
-    const output = `${stdout}${stderr}`.slice(0, OUTPUT_CHARS_MAX)
+    const [stdout, stderr, code] = await Promise.race([finished, timedOut])
+    const output = `${stdout}${stderr}`.slice(0, CHECK_OUTPUT_CHARS_MAX)
     return { outcome: code === 0 ? 'passing' : code === 1 ? 'warning' : 'failing', output }
   } finally {
     signal.removeEventListener('abort', stop)
   }
 }
 
-/** The beginning of a stream; the rest is read and dropped, up to a bound. */
-async function readSome(stream: Readable): Promise<string> {
+/** Reads the beginning of a stream; the rest is discarded up to a limit. */
+async function readBounded(stream: Readable): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of stream) {
     // Streams of bytes give Buffers.
     const part = chunk as Buffer
-    if (bytes < OUTPUT_CHARS_MAX) chunks.push(part)
+    if (bytes < CHECK_OUTPUT_CHARS_MAX) chunks.push(part)
     bytes += part.length
     if (bytes > BODY_BYTES_MAX) break
   }
-  return Buffer.concat(chunks).toString('utf8').slice(0, OUTPUT_CHARS_MAX)
+  return Buffer.concat(chunks).toString('utf8').slice(0, CHECK_OUTPUT_CHARS_MAX)
 }

@@ -1,106 +1,114 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type { AgentAllocation } from '../assignment.ts'
 import type { DriverAddress } from '../driver.ts'
-import { ownValue } from '../own-value.ts'
+import { getOwn } from '../own-value.ts'
 
-/** Where somebody is reached. A port of 0: the service has none. */
+/** Address and port. Port 0: the service has none. */
 export interface Endpoint {
   readonly address: string
   readonly port: number
 }
 
-/** What is known of the networks that an allocation is in. */
-export interface Surroundings {
+/** Addresses of an allocation and its networks. */
+export interface AddressSources {
   readonly allocation: AgentAllocation
-  /** The task that the service belongs to; empty for the group. */
+  /** Task that owns the service; empty for the group. */
   readonly task: string
-  /** The node's own address. */
+  /** Address of the node. */
   readonly hostIp: string
-  /** What the driver gave the task. */
+  /** Address that the driver assigned to the task. */
   readonly driver: DriverAddress | undefined
-  /** The allocation's address in a network namespace of its own. */
+  /** Address of the allocation in its own network. */
   readonly allocationIp: string | undefined
 }
 
-interface Wanted {
+interface AddressRequest {
   /** `auto`, `host`, `driver`, `alloc` or `alloc_ipv6`; empty means `auto`. */
   readonly mode: string
-  /** A label, or a number where the mode takes one. */
+  /** Port label, or a number if the mode allows one. */
   readonly portLabel: string
-  /** What the job says; empty when it leaves it to the mode. */
+  /** Address from the job; empty to derive it from the mode. */
   readonly address: string
 }
 
-/**
- * Where a service, or a check of it, is reached. Throws a Fault `task-invalid` that says what is
- * missing.
- */
-export function endpointOf({ mode, portLabel, address }: Wanted, around: Surroundings): Endpoint {
-  const port = findPort(around, portLabel)
+/** Address of a service or check. Throws a Fault `task-invalid` that names what is missing. */
+export function endpointOf(
+  { mode, portLabel, address }: AddressRequest,
+  sources: AddressSources,
+): Endpoint {
+  const port = findPort(sources, portLabel)
   const number = /^\d{1,5}$/.test(portLabel) ? Number(portLabel) : undefined
-  if (address !== '') return { address, port: port?.hostPort ?? number ?? noPort(portLabel) }
+  if (address !== '')
+    return { address, port: port?.hostPort ?? number ?? requireNoLabel(portLabel) }
   switch (mode) {
     case 'host':
-      return hostEndpoint(around, portLabel)
+      return hostEndpoint(sources, portLabel)
     case 'driver':
-      return driverEndpoint(around, portLabel)
+      return driverEndpoint(sources, portLabel)
     case 'alloc':
     case 'alloc_ipv6':
       return {
-        address: around.allocationIp ?? missing(mode, 'the allocation has no network of its own'),
-        port: port === undefined ? (number ?? noPort(portLabel)) : port.to || port.hostPort,
+        address:
+          sources.allocationIp ??
+          throwUnusableMode(mode, 'the allocation has no network of its own'),
+        port: port === undefined ? (number ?? requireNoLabel(portLabel)) : port.to || port.hostPort,
       }
     default:
-      // A port of the machine is reached from everywhere; the driver's own is better than nothing.
-      return port === undefined && around.driver !== undefined
-        ? driverEndpoint(around, portLabel)
-        : hostEndpoint(around, portLabel)
+      // A port of the machine is reachable from everywhere; the driver's address is the fallback.
+      return port === undefined && sources.driver !== undefined
+        ? driverEndpoint(sources, portLabel)
+        : hostEndpoint(sources, portLabel)
   }
 }
 
-function hostEndpoint(around: Surroundings, portLabel: string): Endpoint {
-  const port = findPort(around, portLabel)
-  if (port !== undefined) return { address: port.hostIp || around.hostIp, port: port.hostPort }
+function hostEndpoint(sources: AddressSources, portLabel: string): Endpoint {
+  const port = findPort(sources, portLabel)
+  if (port !== undefined) return { address: port.hostIp || sources.hostIp, port: port.hostPort }
   const number = /^\d{1,5}$/.test(portLabel) ? Number(portLabel) : undefined
-  return { address: around.hostIp, port: number ?? noPort(portLabel) }
+  return { address: sources.hostIp, port: number ?? requireNoLabel(portLabel) }
 }
 
-function driverEndpoint({ driver, ...around }: Surroundings, portLabel: string): Endpoint {
-  if (driver === undefined) return missing('driver', 'the driver gave the task no address')
-  const inside = ownValue(driver.ports, portLabel)
-  const port = findPort({ driver, ...around }, portLabel)
+function driverEndpoint({ driver, ...sources }: AddressSources, portLabel: string): Endpoint {
+  if (driver === undefined)
+    return throwUnusableMode('driver', 'the driver gave the task no address')
+  const driverPort = getOwn(driver.ports, portLabel)
+  const port = findPort({ driver, ...sources }, portLabel)
   const number = /^\d{1,5}$/.test(portLabel) ? Number(portLabel) : undefined
   return {
     address: driver.ip,
-    port: inside ?? (port === undefined ? (number ?? noPort(portLabel)) : port.to || port.hostPort),
+    port:
+      driverPort ??
+      (port === undefined ? (number ?? requireNoLabel(portLabel)) : port.to || port.hostPort),
   }
 }
 
-interface FoundPort {
+interface AssignedPort {
   readonly hostIp: string
   readonly hostPort: number
   readonly to: number
 }
 
-function findPort({ allocation, task }: Surroundings, label: string): FoundPort | undefined {
+function findPort({ allocation, task }: AddressSources, label: string): AssignedPort | undefined {
   if (label === '') return undefined
   const { Shared, Tasks } = allocation.AllocatedResources
-  const shared = (Shared.Ports ?? []).find((port) => port.Label === label)
-  if (shared !== undefined) return { hostIp: shared.HostIP, hostPort: shared.Value, to: shared.To }
-  for (const network of ownValue(Tasks, task)?.Networks ?? []) {
+  const groupPort = (Shared.Ports ?? []).find((port) => port.Label === label)
+  if (groupPort !== undefined)
+    return { hostIp: groupPort.HostIP, hostPort: groupPort.Value, to: groupPort.To }
+  for (const network of getOwn(Tasks, task)?.Networks ?? []) {
     const ports = [...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])]
-    const own = ports.find((port) => port.Label === label)
-    if (own !== undefined) return { hostIp: network.IP, hostPort: own.Value, to: own.To }
+    const taskPort = ports.find((port) => port.Label === label)
+    if (taskPort !== undefined)
+      return { hostIp: network.IP, hostPort: taskPort.Value, to: taskPort.To }
   }
   return undefined
 }
 
-/** A service without a port is only a name. */
-function noPort(label: string): number {
+/** Port of a service without one is 0; an unknown label is an error. */
+function requireNoLabel(label: string): number {
   if (label === '') return 0
   throw new Fault('task-invalid', `the port ${JSON.stringify(label)} of a service does not exist`)
 }
 
-function missing(mode: string, why: string): never {
-  throw new Fault('task-invalid', `address_mode ${JSON.stringify(mode)} cannot be used: ${why}`)
+function throwUnusableMode(mode: string, reason: string): never {
+  throw new Fault('task-invalid', `address_mode ${JSON.stringify(mode)} cannot be used: ${reason}`)
 }

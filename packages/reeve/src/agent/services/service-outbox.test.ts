@@ -1,65 +1,65 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { OfferedService, ServicesMessage } from '@reeve/contract'
+import type { ReportedService, ServicesMessage } from '@reeve/contract'
 import { allocationId } from '../../../test/build/agent.ts'
 import { ServiceOutbox } from './service-outbox.ts'
 
 const [A, B] = [allocationId(1), allocationId(2)]
 
-function offered(name: string, tag = ''): readonly OfferedService[] {
+function offered(name: string, tag = ''): readonly ReportedService[] {
   return [{ ID: `_${A}-${name}`, ServiceName: name, Tags: [tag], Address: '127.0.0.1', Port: 80 }]
 }
 
 test('outbox: one message at a time, the latest of each allocation', () => {
   const outbox = new ServiceOutbox()
-  outbox.offer(A, offered('one'))
+  outbox.setServices(A, offered('one'))
   assert.deepEqual(outbox.next(), {
     kind: 'services',
     seq: 1,
     sets: [{ allocation: A, services: offered('one') }],
   })
-  outbox.offer(A, offered('two'))
-  outbox.offer(A, [])
+  outbox.setServices(A, offered('two'))
+  outbox.setServices(A, [])
   assert.equal(outbox.next(), undefined)
   assert.equal(outbox.acknowledge(7), false)
   assert.equal(outbox.acknowledge(1), true)
   assert.deepEqual(outbox.next()?.sets, [{ allocation: A, services: [] }])
 })
 
-test('outbox: a new channel is told everything, and who there is', () => {
+test('outbox: a new channel gets all services and the full list', () => {
   const outbox = new ServiceOutbox()
-  outbox.offer(A, offered('one'))
+  outbox.setServices(A, offered('one'))
   outbox.next()
-  outbox.restart()
+  outbox.reset()
   assert.deepEqual(outbox.next(), {
     kind: 'services',
     seq: 1,
     sets: [{ allocation: A, services: offered('one') }],
     all: [A],
   })
-  outbox.offer(A, [])
-  outbox.restart()
+  outbox.setServices(A, [])
+  outbox.reset()
   assert.deepEqual(outbox.next()?.all, [])
 })
 
 test('outbox: an allocation whose tasks are not found again yet is named, and nothing else', () => {
   const outbox = new ServiceOutbox()
-  outbox.hold(A)
-  outbox.offer(A, offered('of the group'))
-  outbox.restart()
+  outbox.defer(A)
+  outbox.setServices(A, offered('of the group'))
+  outbox.reset()
   assert.deepEqual(outbox.next(), { kind: 'services', seq: 1, sets: [], all: [A] })
   outbox.acknowledge(1)
   assert.equal(outbox.next(), undefined)
-  outbox.settle(A)
+  outbox.release(A)
   assert.equal(outbox.next()?.sets.length, 1)
 })
 
-test('outbox: what is too long for one message goes in several; who there is comes with the last', () => {
+test('outbox: long updates are split; the full list comes with the last message', () => {
   const outbox = new ServiceOutbox()
-  outbox.offer(A, offered('one', 'x'.repeat(900_000)))
-  outbox.offer(B, offered('two', 'x'.repeat(900_000)))
-  outbox.restart()
+  outbox.setServices(A, offered('one', 'x'.repeat(900_000)))
+  outbox.setServices(B, offered('two', 'x'.repeat(900_000)))
+  outbox.reset()
   const first = outbox.next()
   assert.deepEqual([first?.sets.length, first?.all], [1, undefined])
   outbox.acknowledge(1)
@@ -96,18 +96,18 @@ test('outbox: whatever was lost on the way, after the next channel both know the
           case 'offer': {
             const services = offered(`s${'port' in one ? one.port : 0}`)
             truth.set(id, JSON.stringify(services))
-            outbox.offer(id, services)
+            outbox.setServices(id, services)
             break
           }
           case 'withdraw':
             truth.delete(id)
-            outbox.offer(id, [])
+            outbox.setServices(id, [])
             break
           case 'hold':
-            outbox.hold(id)
+            outbox.defer(id)
             break
           case 'settle':
-            outbox.settle(id)
+            outbox.release(id)
             break
           case 'deliver':
             inFlight ??= outbox.next()
@@ -118,7 +118,7 @@ test('outbox: whatever was lost on the way, after the next channel both know the
             inFlight = undefined
             break
           case 'break':
-            outbox.restart()
+            outbox.reset()
             inFlight = undefined
             break
           case 'forget':
@@ -126,8 +126,8 @@ test('outbox: whatever was lost on the way, after the next channel both know the
             break
         }
       }
-      for (let n = 0; n <= 3; n++) outbox.settle(allocationId(n))
-      outbox.restart()
+      for (let n = 0; n <= 3; n++) outbox.release(allocationId(n))
+      outbox.reset()
       for (let message = outbox.next(); message !== undefined; message = outbox.next()) {
         take(catalogue, message)
         assert.ok(outbox.acknowledge(message.seq))

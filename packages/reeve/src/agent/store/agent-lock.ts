@@ -9,55 +9,56 @@ export interface AgentLock {
   release(): void
 }
 
-/** The database stays empty: all that is used of it is its lock. */
+/** The database stays empty: only its lock is used. */
 const LOCK_FILE = 'lock.db'
 
-/** Earlier agents kept the name of a socket in it, which any task could bind in their place. */
-const OLD_LOCK_FILE = 'lock'
+/** Older agents stored the name of a socket in this file, which any task could bind instead. */
+const LEGACY_LOCK_FILE = 'lock'
 
 /** SQLite's result code when another connection has the lock. */
 const SQLITE_BUSY = 5
 
 /**
- * Locks the agent's directory: two agents on one directory would start everything twice.
- *
- * An exclusive transaction of SQLite is the one lock on a file that the runtime offers. It is a
- * record lock of the kernel: released however the process ends, not inherited by tasks, and only
- * for those who may open the file, which is the agent's user. Nothing else in this process may open
- * the file: closing any descriptor of a file releases the record locks of the process on it.
+ * Locks the agent's directory: two agents on one directory would start everything twice. The lock
+ * is an exclusive SQLite transaction, the only file lock that the runtime offers: a record lock of
+ * the kernel that is released however the process ends, is not inherited by tasks, and requires
+ * access to the file. Nothing else in this process may open the file, because closing any
+ * descriptor of it releases the lock.
  */
 export async function lockAgentDirectory(dir: string): Promise<AgentLock> {
   const file = join(dir, LOCK_FILE)
-  await createPrivate(file)
-  const database = open(file)
+  await createLockFile(file)
+  const database = openDatabase(file)
   try {
     // Without a journal file nothing is written: an agent must start on a full disk.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (thrown) {
     database.close()
-    throw isBusy(thrown) ? await lockedFault(dir, file, thrown) : lockFault(file, thrown)
+    throw isLockedElsewhere(thrown)
+      ? await agentLockedFault(dir, file, thrown)
+      : lockFault(file, thrown)
   }
-  await rm(join(dir, OLD_LOCK_FILE), { force: true })
+  await rm(join(dir, LEGACY_LOCK_FILE), { force: true })
   return { release: () => database.close() }
 }
 
-/** SQLite would create the file readable by all. One that is there is not opened. */
-async function createPrivate(file: string): Promise<void> {
-  const isThere = await stat(file).then(
+/** Creates the lock file: SQLite would make it world-readable. An existing file is not opened. */
+async function createLockFile(file: string): Promise<void> {
+  const exists = await stat(file).then(
     () => true,
     (thrown: unknown) => {
       if (isMissing(thrown)) return false
       throw thrown
     },
   )
-  if (isThere) return
+  if (exists) return
   await writeFile(file, '', { flag: 'wx', mode: 0o600 }).catch((thrown: unknown) => {
-    // Two agents that begin at the same moment agree on one file.
+    // Another agent created the file at the same moment.
     if (errorCode(thrown) !== 'EEXIST') throw thrown
   })
 }
 
-function open(file: string): DatabaseSync {
+function openDatabase(file: string): DatabaseSync {
   try {
     return new DatabaseSync(file, { timeout: 0 })
   } catch (thrown) {
@@ -65,16 +66,16 @@ function open(file: string): DatabaseSync {
   }
 }
 
-function isBusy(thrown: unknown): boolean {
+function isLockedElsewhere(thrown: unknown): boolean {
   return thrown instanceof Error && Reflect.get(thrown, 'errcode') === SQLITE_BUSY
 }
 
-async function lockedFault(dir: string, file: string, cause: unknown): Promise<Fault> {
-  const table = await readFile('/proc/locks', 'utf8').catch(() => '') // no Linux: no table
-  const holder = findRecordLockHolder(table, await stat(file, { bigint: true }))
+async function agentLockedFault(dir: string, file: string, cause: unknown): Promise<Fault> {
+  const lockTable = await readFile('/proc/locks', 'utf8').catch(() => '') // no Linux: no table
+  const holder = findRecordLockHolder(lockTable, await stat(file, { bigint: true }))
   const pid = holder === undefined ? '' : ` (pid ${holder})`
-  const text = `Another agent is using ${dir}${pid}. Stop it, or choose another --data-dir.`
-  return new Fault('agent-locked', text, { cause })
+  const message = `Another agent is using ${dir}${pid}. Stop it, or choose another --data-dir.`
+  return new Fault('agent-locked', message, { cause })
 }
 
 function lockFault(file: string, cause: unknown): Fault {

@@ -4,8 +4,8 @@ import { mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/prom
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { Beneath, partsBelow } from './beneath.ts'
-import { placeInTask } from './task-place.ts'
+import { SafeDirectory, containedPathParts } from './beneath.ts'
+import { resolveTaskPath } from './task-place.ts'
 import { taskPaths } from './workspace.ts'
 
 const paths = [
@@ -20,13 +20,14 @@ const paths = [
   { path: 'a\0b', parts: undefined },
 ]
 for (const { path, parts } of paths) {
-  test(`partsBelow: ${JSON.stringify(path)}`, () => assert.deepEqual(partsBelow(path), parts))
+  test(`partsBelow: ${JSON.stringify(path)}`, () =>
+    assert.deepEqual(containedPathParts(path), parts))
 }
 
 test('a path of a job is found in the directory of the task or in the shared one', () => {
   const at = taskPaths('/data', { allocationId: 'id', task: 'web' })
   const found = (text: string, isolation: 'none' | 'chroot') => {
-    const { root, parts } = placeInTask(text, { paths: at, isolation })
+    const { root, parts } = resolveTaskPath(text, { paths: at, isolation })
     return join(root, ...parts)
   }
   assert.equal(found('local/x', 'none'), '/data/id/web/local/x')
@@ -42,19 +43,19 @@ test('no part of a path may be a link, and a file is replaced as a whole', async
   const outside = await temporaryDirectory(t)
   const root = await temporaryDirectory(t)
   await symlink(outside, join(root, 'link'))
-  const beneath = await Beneath.open(root)
+  const beneath = await SafeDirectory.open(root)
   t.after(() => beneath.close())
   for (const make of [undefined, { mode: 0o755 }]) {
-    await assert.rejects(beneath.directory(['link'], make), { kind: 'path-escape' })
-    await assert.rejects(beneath.directory(['link', 'x'], make), { kind: 'path-escape' })
+    await assert.rejects(beneath.openSubdirectory(['link'], make), { kind: 'path-escape' })
+    await assert.rejects(beneath.openSubdirectory(['link', 'x'], make), { kind: 'path-escape' })
   }
   await symlink(join(outside, 'victim'), join(root, 'file'))
-  await beneath.write('file', Buffer.from('text'), { mode: 0o640 })
+  await beneath.writeFile('file', Buffer.from('text'), { mode: 0o640 })
   assert.equal(await readFile(join(root, 'file'), 'utf8'), 'text')
   assert.equal((await stat(join(root, 'file'))).mode & 0o777, 0o640)
   assert.deepEqual(await readdir(outside), [])
   await mkdir(join(root, 'dir'))
-  await assert.rejects(beneath.write('dir', Buffer.from(''), { mode: 0o644 }))
+  await assert.rejects(beneath.writeFile('dir', Buffer.from(''), { mode: 0o644 }))
   assert.deepEqual((await readdir(root)).toSorted(), ['dir', 'file', 'link'])
 })
 
@@ -63,10 +64,10 @@ test('a FIFO, a device, a link or a large file is not read', async (t) => {
   execFileSync('mkfifo', [join(root, 'pipe')])
   await symlink('/dev/zero', join(root, 'zero'))
   await writeFile(join(root, 'large'), 'x'.repeat(100))
-  const beneath = await Beneath.open(root)
+  const beneath = await SafeDirectory.open(root)
   t.after(() => beneath.close())
-  await assert.rejects(beneath.read('pipe', 1_000), { kind: 'path-escape' })
-  await assert.rejects(beneath.read('zero', 1_000), { kind: 'path-escape' })
-  await assert.rejects(beneath.read('large', 10), { kind: 'path-escape' })
-  assert.equal(await beneath.read('nothing', 10), undefined)
+  await assert.rejects(beneath.readFile('pipe', 1_000), { kind: 'path-escape' })
+  await assert.rejects(beneath.readFile('zero', 1_000), { kind: 'path-escape' })
+  await assert.rejects(beneath.readFile('large', 10), { kind: 'path-escape' })
+  assert.equal(await beneath.readFile('nothing', 10), undefined)
 })

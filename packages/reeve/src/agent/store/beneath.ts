@@ -5,47 +5,53 @@ import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { errorCode } from './state-file.ts'
 
 /**
- * Writing below a directory that somebody else may change meanwhile. Each part of a path is opened
- * without following links, and the next one is found through the open directory, so a link planted
- * at any moment leads to a Fault and never elsewhere. (The runtime has no `openat`, but a path
- * through `/proc/self/fd` is the same.)
+ * Safe access below a directory that tasks can modify. Each path component is opened without
+ * following links, and the next one through the open directory, so a planted link causes a Fault
+ * and never leads elsewhere. (The runtime has no `openat`; a path through `/proc/self/fd` is
+ * equivalent.)
  */
-export class Beneath {
+export class SafeDirectory {
   readonly #handle: FileHandle
 
   private constructor(handle: FileHandle) {
     this.#handle = handle
   }
 
-  /** The root itself is trusted: its path is the agent's own. */
-  static async open(root: string): Promise<Beneath> {
-    return new Beneath(await open(root, DIRECTORY))
+  /** Opens a root directory, whose path is trusted because the agent owns it. */
+  static async open(root: string): Promise<SafeDirectory> {
+    return new SafeDirectory(await open(root, DIRECTORY_FLAGS))
   }
 
-  /** A path of an entry that goes through the open directory. */
-  path(name: string): string {
+  /** Path of an entry through the open directory. */
+  pathOf(name: string): string {
     return `/proc/self/fd/${this.#handle.fd}/${name}`
   }
 
-  /** Opens a directory below, by its parts; makes those that are missing when a mode is given. */
-  async directory(parts: readonly string[], make?: MakeDirectory): Promise<Beneath> {
-    let current: Beneath = new Beneath(await open(this.path('.'), DIRECTORY))
+  /** Opens a subdirectory; creates missing components if a mode is given. */
+  async openSubdirectory(
+    parts: readonly string[],
+    make?: DirectoryOptions,
+  ): Promise<SafeDirectory> {
+    let current: SafeDirectory = new SafeDirectory(await open(this.pathOf('.'), DIRECTORY_FLAGS))
     for (const part of parts) {
       try {
-        const next = await current.#enter(part, make)
+        const next = await current.#openChild(part, make)
         await current.close()
         current = next
       } catch (thrown) {
         await current.close()
-        throw escaped(part, thrown)
+        throw pathEscapeFault(part, thrown)
       }
     }
     return current
   }
 
-  /** Works in a directory below, and lets go of it whatever happens. */
-  async within<T>(place: Within, work: (directory: Beneath) => Promise<T>): Promise<T> {
-    const directory = await this.directory(place.parts, place.make)
+  /** Opens a subdirectory for the duration of `work`. */
+  async withSubdirectory<T>(
+    location: SubdirectoryLocation,
+    work: (directory: SafeDirectory) => Promise<T>,
+  ): Promise<T> {
+    const directory = await this.openSubdirectory(location.parts, location.make)
     try {
       return await work(directory)
     } finally {
@@ -53,36 +59,36 @@ export class Beneath {
     }
   }
 
-  async #enter(part: string, make: MakeDirectory | undefined): Promise<Beneath> {
-    const path = this.path(part)
+  async #openChild(part: string, make: DirectoryOptions | undefined): Promise<SafeDirectory> {
+    const path = this.pathOf(part)
     if (make !== undefined) {
       const isNew = await mkdir(path, { mode: make.mode }).then(() => true, ignoreExisting)
-      const entered = new Beneath(await open(path, DIRECTORY))
-      if (isNew) await entered.#settle(make)
+      const entered = new SafeDirectory(await open(path, DIRECTORY_FLAGS))
+      if (isNew) await entered.#applyModeAndOwner(make)
       return entered
     }
-    return new Beneath(await open(path, DIRECTORY))
+    return new SafeDirectory(await open(path, DIRECTORY_FLAGS))
   }
 
-  /** Mkdir's mode is narrowed by the umask. */
-  async #settle({ mode, owner }: MakeDirectory): Promise<void> {
+  /** Sets mode and owner explicitly: the mode of mkdir is limited by the umask. */
+  async #applyModeAndOwner({ mode, owner }: DirectoryOptions): Promise<void> {
     await this.#handle.chmod(mode)
     if (owner !== undefined) await this.#handle.chown(owner.uid, owner.gid)
   }
 
-  /** A new file; fails when the name is taken, whatever by. */
-  async create(name: string, mode: number): Promise<FileHandle> {
-    return open(this.path(name), NEW_FILE, mode)
+  /** Creates a file; fails if the name exists, as a file or anything else. */
+  async createFile(name: string, mode: number): Promise<FileHandle> {
+    return open(this.pathOf(name), NEW_FILE_FLAGS, mode)
   }
 
   /**
-   * Replaces a file as a whole, so that a reader sees the old text or the new one. Whatever has the
-   * name now, a link too, is replaced and not followed.
+   * Replaces a file atomically, so that a reader sees the old content or the new one. An existing
+   * entry, including a link, is replaced and not followed.
    */
-  async write(name: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+  async writeFile(name: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
     const temporary = `.${name.slice(0, 64)}.reeve-new`
-    await unlink(this.path(temporary)).catch(ignoreMissing)
-    const file = await this.create(temporary, 0o600)
+    await unlink(this.pathOf(temporary)).catch(ignoreMissingFile)
+    const file = await this.createFile(temporary, 0o600)
     try {
       await file.writeFile(bytes)
       if (options.owner !== undefined) await file.chown(options.owner.uid, options.owner.gid)
@@ -91,21 +97,21 @@ export class Beneath {
       await file.close()
     }
     try {
-      await rename(this.path(temporary), this.path(name))
+      await rename(this.pathOf(temporary), this.pathOf(name))
     } catch (thrown) {
-      await unlink(this.path(temporary)).catch(ignoreMissing)
-      throw escaped(name, thrown)
+      await unlink(this.pathOf(temporary)).catch(ignoreMissingFile)
+      throw pathEscapeFault(name, thrown)
     }
   }
 
-  /** The bytes of a regular file, undefined when there is none. A FIFO or a device is refused. */
-  async read(name: string, bytesMax: number): Promise<Uint8Array | undefined> {
+  /** Reads a regular file; undefined if it does not exist. Rejects FIFOs and devices. */
+  async readFile(name: string, bytesMax: number): Promise<Uint8Array | undefined> {
     let file: FileHandle
     try {
-      file = await open(this.path(name), EXISTING_FILE)
+      file = await open(this.pathOf(name), EXISTING_FILE_FLAGS)
     } catch (thrown) {
       if (errorCode(thrown) === 'ENOENT') return undefined
-      throw escaped(name, thrown)
+      throw pathEscapeFault(name, thrown)
     }
     try {
       const stat = await file.stat()
@@ -122,7 +128,7 @@ export class Beneath {
   }
 }
 
-/** A file that a task makes longer meanwhile is read no further than the bound. */
+/** Reads up to the limit, even if a task appends to the file meanwhile. */
 async function readUpTo(file: FileHandle, bytesMax: number, name: string): Promise<Uint8Array> {
   const { size } = await file.stat()
   let buffer = Buffer.allocUnsafeSlow(Math.min(size, bytesMax) + 1)
@@ -148,12 +154,12 @@ export interface Owner {
   readonly gid: number
 }
 
-interface Within {
+interface SubdirectoryLocation {
   readonly parts: readonly string[]
-  readonly make?: MakeDirectory | undefined
+  readonly make?: DirectoryOptions | undefined
 }
 
-interface MakeDirectory {
+interface DirectoryOptions {
   readonly mode: number
   readonly owner?: Owner | undefined
 }
@@ -163,29 +169,29 @@ interface WriteOptions {
   readonly owner?: Owner | undefined
 }
 
-const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
-const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-const EXISTING_FILE =
+const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+const NEW_FILE_FLAGS =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+const EXISTING_FILE_FLAGS =
   constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
 
 /**
- * The parts of a path that is meant to lie below some directory. Undefined when it leads out of it
- * or is no path at all.
+ * Components of a path below some directory. Undefined if the path leads out of it or is invalid.
  */
-export function partsBelow(path: string): readonly string[] | undefined {
+export function containedPathParts(path: string): readonly string[] | undefined {
   if (path.includes('\0')) return undefined
-  const normal = normalize(join('/', path))
-  // Normalizing an absolute path swallows what leads out; the same path without a root does not.
+  const normalized = normalize(join('/', path))
+  // Normalizing an absolute path drops leading `..`; a relative path keeps them.
   const relative = normalize(path.replace(/^\/+/, ''))
   if (relative === '..' || relative.startsWith('../')) return undefined
-  return normal.split('/').filter((part) => part !== '')
+  return normalized.split('/').filter((part) => part !== '')
 }
 
-function escaped(part: string, thrown: unknown): unknown {
+function pathEscapeFault(part: string, thrown: unknown): unknown {
   const code = errorCode(thrown)
   if (code !== 'ELOOP' && code !== 'ENOTDIR' && code !== 'EISDIR') return thrown
-  const what = `${JSON.stringify(part)} is in the way: ${errorMessage(thrown)}`
-  return new Fault('path-escape', what, { cause: thrown })
+  const message = `${JSON.stringify(part)} is in the way: ${errorMessage(thrown)}`
+  return new Fault('path-escape', message, { cause: thrown })
 }
 
 function ignoreExisting(thrown: unknown): boolean {
@@ -193,6 +199,6 @@ function ignoreExisting(thrown: unknown): boolean {
   return false
 }
 
-function ignoreMissing(thrown: unknown): void {
+function ignoreMissingFile(thrown: unknown): void {
   if (errorCode(thrown) !== 'ENOENT') throw thrown
 }

@@ -1,20 +1,20 @@
 import { statfs } from 'node:fs/promises'
 
-export interface DiskFill {
+export interface DiskUsagePercent {
   readonly diskPercent: number
   readonly inodePercent: number
 }
 
-/** How full the file system of a directory is; nothing is full where there is none. */
-export async function diskFill(path: string): Promise<DiskFill> {
+/** Disk and inode usage of a directory's file system; zero if the directory does not exist. */
+export async function diskUsagePercent(path: string): Promise<DiskUsagePercent> {
   const stat = await statfs(path).catch(() => undefined)
   if (stat === undefined) return { diskPercent: 0, inodePercent: 0 }
   return {
-    diskPercent: percent(stat.blocks - stat.bavail, stat.blocks),
-    inodePercent: percent(stat.files - stat.ffree, stat.files),
+    diskPercent: percentOf(stat.blocks - stat.bavail, stat.blocks),
+    inodePercent: percentOf(stat.files - stat.ffree, stat.files),
   }
 }
 
-function percent(part: number, whole: number): number {
+function percentOf(part: number, whole: number): number {
   return whole > 0 ? (100 * part) / whole : 0
 }

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { allocationId, anAssignment } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { FRESH_TRACKER } from '../task/restart-policy.ts'
-import { freshTaskState } from '../task/task-state.ts'
+import { INITIAL_TRACKER } from '../task/restart-policy.ts'
+import { newTaskState } from '../task/task-state.ts'
 import { DiskStore } from './disk-store.ts'
 import type { TaskRecord } from './store.ts'
 
 const ID = allocationId(1)
 
 const record: TaskRecord = {
-  state: freshTaskState(),
+  state: newTaskState(),
   attempt: 2,
   handle: { driver: 'mock', id: 'x', allocationId: ID, task: 'web', dir: '/d', bootId: 'b' },
   restarts: { count: 1, windowStartMs: 5 },
@@ -34,7 +34,7 @@ test('an allocation without a word on its tasks has none', async (t) => {
   const store = new DiskStore(root)
   await store.saveAssignment(anAssignment())
   const [loaded] = await store.load()
-  assert.deepEqual(loaded?.tasks, {})
+  assert.deepEqual(loaded?.taskRecords, {})
 })
 
 test('a directory in which nothing was finished counts as nothing', async (t) => {
@@ -65,7 +65,7 @@ for (const c of damages) {
     const root = await temporaryDirectory(t)
     const store = new DiskStore(root)
     await store.saveAssignment(anAssignment())
-    await store.saveTasks(ID, { web: { ...record, restarts: FRESH_TRACKER } })
+    await store.saveTasks(ID, { web: { ...record, restarts: INITIAL_TRACKER } })
     const path = join(root, ID, c.file)
     await writeFile(path, c.text)
     await assert.rejects(store.load(), (thrown: Error) => {

@@ -4,13 +4,13 @@ import { TaskState } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Fault } from '@reeve/kit/fault.ts'
-import { jobChars, readAssignment, type Assignment } from '../assignment.ts'
-import { LoopTurns } from '../loop-turns.ts'
+import { jobJsonLength, readAssignment, type Assignment } from '../assignment.ts'
+import { EventLoopBudget } from '../loop-turns.ts'
 import { isMissing, readStateFile, syncDirectory, writeStateFile } from './state-file.ts'
 import type { AgentStore, StoredAllocation, TaskRecord, TaskRecords } from './store.ts'
 
-/** The form of the files below; an agent that changes it must still read the form before. */
-const FORMAT = 1
+/** Version of the file formats; an agent with a new version must still read the previous one. */
+const FORMAT_VERSION = 1
 
 const TaskRecordSchema = Type.Object({
   state: TaskState,
@@ -33,18 +33,21 @@ const TaskRecordSchema = Type.Object({
   hooksDone: Type.Array(Type.String()),
 })
 
-const tasksFile = Compile(
-  Type.Object({ v: Type.Literal(FORMAT), tasks: Type.Record(Type.String(), TaskRecordSchema) }),
+const tasksFileChecker = Compile(
+  Type.Object({
+    v: Type.Literal(FORMAT_VERSION),
+    tasks: Type.Record(Type.String(), TaskRecordSchema),
+  }),
 )
-const assignmentFile = Compile(Type.Object({ v: Type.Literal(FORMAT) }))
+const assignmentFileChecker = Compile(Type.Object({ v: Type.Literal(FORMAT_VERSION) }))
 
 /**
- * One directory per allocation with two files: what the servers said (`assignment.json`, large,
- * rarely written) and what became of the tasks (`tasks.json`, small, written at every turn).
+ * One directory per allocation with two files: the assignment from the servers (`assignment.json`,
+ * large, rarely written) and the task records (`tasks.json`, small, written often).
  */
 export class DiskStore implements AgentStore {
   readonly #root: string
-  readonly #turns = new LoopTurns()
+  readonly #loopBudget = new EventLoopBudget()
 
   constructor(root: string) {
     this.#root = root
@@ -52,34 +55,34 @@ export class DiskStore implements AgentStore {
 
   async load(): Promise<readonly StoredAllocation[]> {
     const stored: StoredAllocation[] = []
-    const complaints: string[] = []
-    for (const id of await this.#list()) {
+    const problems: string[] = []
+    for (const id of await this.#listIds()) {
       try {
-        const found = await this.#loadOne(id)
-        if (found !== undefined) stored.push(found)
+        const allocation = await this.#loadOne(id)
+        if (allocation !== undefined) stored.push(allocation)
       } catch (thrown) {
         if (!(thrown instanceof Fault)) throw thrown
-        complaints.push(thrown.message)
+        problems.push(thrown.message)
       }
     }
-    if (complaints.length > 0) throw unusable(complaints)
+    if (problems.length > 0) throw unusableStoreFault(problems)
     return stored
   }
 
   async saveAssignment(assignment: Assignment): Promise<void> {
     const { allocation, job } = assignment
     const dir = join(this.#root, allocation.ID)
-    const made = await mkdir(dir, { recursive: true, mode: 0o700 })
-    await this.#turns.next(jobChars(job))
+    const createdDir = await mkdir(dir, { recursive: true, mode: 0o700 })
+    await this.#loopBudget.acquire(jobJsonLength(job))
     await writeStateFile(
       join(dir, 'assignment.json'),
-      JSON.stringify({ v: FORMAT, allocation, job }),
+      JSON.stringify({ v: FORMAT_VERSION, allocation, job }),
     )
-    if (made !== undefined) await syncDirectory(this.#root)
+    if (createdDir !== undefined) await syncDirectory(this.#root)
   }
 
   async saveTasks(allocationId: string, tasks: TaskRecords): Promise<void> {
-    const text = JSON.stringify({ v: FORMAT, tasks })
+    const text = JSON.stringify({ v: FORMAT_VERSION, tasks })
     await writeStateFile(join(this.#root, allocationId, 'tasks.json'), text)
   }
 
@@ -87,7 +90,7 @@ export class DiskStore implements AgentStore {
     await rm(join(this.#root, allocationId), { recursive: true, force: true })
   }
 
-  async #list(): Promise<readonly string[]> {
+  async #listIds(): Promise<readonly string[]> {
     try {
       const entries = await readdir(this.#root, { withFileTypes: true })
       return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
@@ -100,32 +103,33 @@ export class DiskStore implements AgentStore {
   async #loadOne(id: string): Promise<StoredAllocation | undefined> {
     const path = join(this.#root, id, 'assignment.json')
     const file = await readStateFile(path)
-    // The directory was made, the first write was not finished: the servers will say it again.
+    // The first write did not finish after the directory was created: the servers send the
+    // assignment again.
     if (file === undefined) return undefined
-    const assignment = assignmentFile.Check(file) ? readAssignment(file) : undefined
-    if (assignment === undefined) throw unreadable(path, 'it has another format')
-    if (!assignment.ok) throw unreadable(path, assignment.error.message)
-    return { assignment: assignment.value, tasks: await this.#loadTasks(id) }
+    const assignment = assignmentFileChecker.Check(file) ? readAssignment(file) : undefined
+    if (assignment === undefined) throw unreadableFault(path, 'it has another format')
+    if (!assignment.ok) throw unreadableFault(path, assignment.error.message)
+    return { assignment: assignment.value, taskRecords: await this.#loadTasks(id) }
   }
 
   async #loadTasks(id: string): Promise<Readonly<Record<string, TaskRecord>>> {
     const path = join(this.#root, id, 'tasks.json')
     const file = await readStateFile(path)
     if (file === undefined) return {}
-    if (tasksFile.Check(file)) return file.tasks
-    const [first] = tasksFile.Errors(file)
-    throw unreadable(path, `${first?.instancePath ?? ''} ${first?.message ?? ''}`.trim())
+    if (tasksFileChecker.Check(file)) return file.tasks
+    const [first] = tasksFileChecker.Errors(file)
+    throw unreadableFault(path, `${first?.instancePath ?? ''} ${first?.message ?? ''}`.trim())
   }
 }
 
-function unreadable(path: string, why: string): Fault {
-  return new Fault('agent-state', `cannot use ${path}: ${why}`)
+function unreadableFault(path: string, reason: string): Fault {
+  return new Fault('agent-state', `cannot use ${path}: ${reason}`)
 }
 
-/** All at once: who mends one file should not meet the next one at the next start. */
-function unusable(complaints: readonly string[]): Fault {
+/** Reports all unreadable files at once, so that an operator can fix them before the next start. */
+function unusableStoreFault(problems: readonly string[]): Fault {
   const remedy =
     'Nothing was changed. Put these files back, or remove the directory of each: what runs of ' +
     'its allocation is ended then, and begins again if the servers still want it.'
-  return new Fault('agent-state', `${complaints.join('; ')}. ${remedy}`)
+  return new Fault('agent-state', `${problems.join('; ')}. ${remedy}`)
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { turn } from '../../../test/build/agent.ts'
-import { Latest } from './latest.ts'
+import { CoalescedRun } from './latest.ts'
 
 test('requests during a run share the next one, which sees what they saw', async () => {
   const seen: number[] = []
   let value = 0
   const gates: (() => void)[] = []
-  const latest = new Latest(async () => {
+  const latest = new CoalescedRun(async () => {
     const now = value
     await new Promise<void>((resolve) => gates.push(resolve))
     seen.push(now)
@@ -28,7 +28,7 @@ test('requests during a run share the next one, which sees what they saw', async
 
 test('a failed run fails its own requests and not the next ones', async () => {
   let runs = 0
-  const latest = new Latest(() => {
+  const latest = new CoalescedRun(() => {
     runs += 1
     return runs === 1 ? Promise.reject(new Error('full')) : Promise.resolve()
   })

@@ -1,8 +1,8 @@
 /**
- * Runs a piece of work for whoever asks, never twice at once. Whoever asks while it runs shares the
- * next run, which begins after the request and so sees everything that was there when they asked.
+ * Runs an operation, never twice at once. Callers during a run share the next one, which starts
+ * after their call and therefore sees all their changes.
  */
-export class Latest {
+export class CoalescedRun {
   readonly #work: () => Promise<void>
   #running: Promise<void> | undefined
   #next: Promise<void> | undefined
@@ -12,17 +12,17 @@ export class Latest {
   }
 
   run(): Promise<void> {
-    if (this.#running === undefined) return this.#begin()
+    if (this.#running === undefined) return this.#startRun()
     this.#next ??= this.#running
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined
-        return this.#begin()
+        return this.#startRun()
       })
     return this.#next
   }
 
-  #begin(): Promise<void> {
+  #startRun(): Promise<void> {
     const running = this.#work().finally(() => {
       if (this.#running === running) this.#running = undefined
     })

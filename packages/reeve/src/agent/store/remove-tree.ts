@@ -1,17 +1,16 @@
 import { opendir, rmdir, unlink } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { AGENT_LIMITS } from '../limits.ts'
-import { Beneath } from './beneath.ts'
+import { SafeDirectory } from './beneath.ts'
 import { errorCode, isMissing } from './state-file.ts'
 
 /**
- * Removes a file, or a directory with everything in it, unless it is gone already. Links are
- * removed and never followed. The runtime's own `rm` reads a directory as a whole and queues a call
- * for each entry: 200,000 files of a task held the event loop for nine seconds. Here a directory is
- * read and emptied in small batches.
+ * Removes a file or directory recursively if it exists, without following links. The runtime's `rm`
+ * queues a call for each entry of a directory: 200,000 files blocked the event loop for nine
+ * seconds. This one reads and removes entries in small batches.
  */
 export async function removeTree(path: string): Promise<void> {
-  const parent = await Beneath.open(dirname(path)).catch(ignoreMissing)
+  const parent = await SafeDirectory.open(dirname(path)).catch(undefinedIfMissing)
   if (parent === undefined) return
   try {
     await removeEntry(parent, basename(path))
@@ -20,9 +19,9 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-async function removeEntry(parent: Beneath, name: string): Promise<void> {
+async function removeEntry(parent: SafeDirectory, name: string): Promise<void> {
   try {
-    await unlink(parent.path(name))
+    await unlink(parent.pathOf(name))
   } catch (thrown) {
     if (isMissing(thrown)) return
     // Linux answers EISDIR for a directory, other systems EPERM.
@@ -31,12 +30,12 @@ async function removeEntry(parent: Beneath, name: string): Promise<void> {
   }
 }
 
-/** Entries may be added while others are removed: a directory that is not empty is tried again. */
-const ATTEMPTS = 5
+/** Attempts to remove a directory, because entries may be added while others are removed. */
+const REMOVE_ATTEMPTS_MAX = 5
 
-async function removeDirectory(parent: Beneath, name: string): Promise<void> {
+async function removeDirectory(parent: SafeDirectory, name: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    const directory = await parent.directory([name]).catch(ignoreMissing)
+    const directory = await parent.openSubdirectory([name]).catch(undefinedIfMissing)
     if (directory === undefined) return
     try {
       await removeEntries(directory)
@@ -44,37 +43,37 @@ async function removeDirectory(parent: Beneath, name: string): Promise<void> {
       await directory.close()
     }
     try {
-      await rmdir(parent.path(name))
+      await rmdir(parent.pathOf(name))
       return
     } catch (thrown) {
       if (isMissing(thrown)) return
-      if (errorCode(thrown) !== 'ENOTEMPTY' || attempt >= ATTEMPTS) throw thrown
+      if (errorCode(thrown) !== 'ENOTEMPTY' || attempt >= REMOVE_ATTEMPTS_MAX) throw thrown
     }
   }
 }
 
-async function removeEntries(directory: Beneath): Promise<void> {
-  const bufferSize = AGENT_LIMITS.directoryBatch
+async function removeEntries(directory: SafeDirectory): Promise<void> {
+  const bufferSize = AGENT_LIMITS.directoryBatchSize
   const batch: Promise<void>[] = []
   try {
-    for await (const entry of await opendir(directory.path('.'), { bufferSize })) {
-      // One directory after the other: each keeps a descriptor open.
+    for await (const entry of await opendir(directory.pathOf('.'), { bufferSize })) {
+      // One directory at a time: each keeps a descriptor open.
       if (entry.isDirectory()) await removeDirectory(directory, entry.name)
       else batch.push(removeEntry(directory, entry.name))
-      if (batch.length >= bufferSize) await settle(batch)
+      if (batch.length >= bufferSize) await awaitBatch(batch)
     }
   } finally {
-    // Their paths go through the open directory, whose descriptor may belong to another one later.
-    await settle(batch)
+    // Wait for the batch: its paths use the descriptor of the directory, which may be reused later.
+    await awaitBatch(batch)
   }
 }
 
-async function settle(batch: Promise<void>[]): Promise<void> {
+async function awaitBatch(batch: Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(batch.splice(0))
-  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
-  if (failed !== undefined) throw failed.reason
+  const failure = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (failure !== undefined) throw failure.reason
 }
 
-function ignoreMissing(thrown: unknown): undefined {
+function undefinedIfMissing(thrown: unknown): undefined {
   if (!isMissing(thrown)) throw thrown
 }

@@ -4,16 +4,15 @@ import type { TaskHandle } from '../driver.ts'
 import type { RestartTracker } from '../task/restart-policy.ts'
 
 /**
- * What the agent must still know after it was killed. Durable when a call resolves; Fault
- * `agent-state` when not.
+ * State that must survive a kill of the agent. Durable when a call resolves; otherwise a Fault
+ * `agent-state`.
  */
 export interface AgentStore {
   /**
-   * Everything saved, in no promised order. Fault `agent-state` that names everything that cannot
-   * be read, when something cannot: nothing is guessed.
+   * Loads everything, in no particular order. Fault `agent-state` that lists everything unreadable.
    */
   load(): Promise<readonly StoredAllocation[]>
-  /** Writes for one allocation are made one after the other by their caller. */
+  /** Callers serialize writes for one allocation. */
   saveAssignment(assignment: Assignment): Promise<void>
   saveTasks(allocationId: string, tasks: TaskRecords): Promise<void>
   remove(allocationId: string): Promise<void>
@@ -21,27 +20,24 @@ export interface AgentStore {
 
 export interface StoredAllocation {
   readonly assignment: Assignment
-  /** Empty when the agent ended before the first task was known. */
-  readonly tasks: TaskRecords
+  /** Empty if the agent stopped before any task was recorded. */
+  readonly taskRecords: TaskRecords
 }
 
 export type TaskRecords = Readonly<Record<string, TaskRecord>>
 
 export interface TaskRecord {
   readonly state: TaskState
-  /** Starts tried so far; names the next one's handle. */
+  /** Number of attempted starts; part of the next handle. */
   readonly attempt: number
-  /** The start that is under way or running; saved before the driver is asked. */
+  /** The start in progress or running; saved before the driver is called. */
   readonly handle: TaskHandle | null
   readonly restarts: RestartTracker
-  /** Hooks that need not be repeated when the task starts again. */
+  /** Hooks that are not repeated when the task restarts. */
   readonly hooksDone: readonly string[]
 }
 
-/**
- * Keeps nothing on a disk: for tests and for simulated agents. What it holds outlives the agent
- * object.
- */
+/** In-memory store for tests and simulated agents. Its content outlives the agent object. */
 export class MemoryStore implements AgentStore {
   readonly #assignments = new Map<string, Assignment>()
   readonly #tasks = new Map<string, TaskRecords>()
@@ -49,7 +45,7 @@ export class MemoryStore implements AgentStore {
   load(): Promise<readonly StoredAllocation[]> {
     const stored = [...this.#assignments.values()].map((assignment) => ({
       assignment,
-      tasks: this.#tasks.get(assignment.allocation.ID) ?? {},
+      taskRecords: this.#tasks.get(assignment.allocation.ID) ?? {},
     }))
     return Promise.resolve(stored)
   }

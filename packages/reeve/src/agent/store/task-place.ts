@@ -1,44 +1,43 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type { TaskIsolation } from '../driver.ts'
-import { partsBelow } from './beneath.ts'
+import { containedPathParts } from './beneath.ts'
 import type { TaskPaths } from './workspace.ts'
 
-/** Something below a directory that the agent owns. */
-export interface PlaceBelow {
+/** A path below a directory that the agent owns. */
+export interface ContainedPath {
   readonly root: string
   readonly parts: readonly string[]
 }
 
 /**
- * Where a path that a job names is on this machine: in the task's own directory, or in the one that
- * tasks share. A path may be relative, or as the task sees it. Fault `task-invalid` when it leads
- * out.
+ * Resolves a path of a job to the task's own directory or the shared one. The path may be relative,
+ * or in the task's view. Fault `task-invalid` if it leads out.
  */
-export function placeInTask(
-  text: string,
+export function resolveTaskPath(
+  path: string,
   { paths, isolation }: { readonly paths: TaskPaths; readonly isolation: TaskIsolation },
-): PlaceBelow {
-  for (const [seen, root] of seenDirectories(paths, isolation)) {
-    if (text !== seen && !text.startsWith(`${seen}/`)) continue
-    return { root, parts: below(text, text.slice(seen.length)) }
+): ContainedPath {
+  for (const [prefix, root] of visibleDirectories(paths, isolation)) {
+    if (path !== prefix && !path.startsWith(`${prefix}/`)) continue
+    return { root, parts: requireContainedParts(path, path.slice(prefix.length)) }
   }
-  return { root: paths.taskDir, parts: below(text, text) }
+  return { root: paths.taskDir, parts: requireContainedParts(path, path) }
 }
 
-/** Whether a path begins with a directory as the task sees it. */
-export function isSeenByTask(
-  text: string,
+/** Whether a path begins with a directory that the task can see. */
+export function isTaskVisiblePath(
+  path: string,
   { paths, isolation }: { readonly paths: TaskPaths; readonly isolation: TaskIsolation },
 ): boolean {
-  const seen = seenDirectories(paths, isolation).map(([directory]) => directory)
-  const own = isolation === 'none' ? [] : OWN_DIRECTORIES
-  return [...seen, ...own].some((directory) => text.startsWith(`${directory}/`))
+  const visible = visibleDirectories(paths, isolation).map(([directory]) => directory)
+  const taskDirectories = isolation === 'none' ? [] : ISOLATED_TASK_DIRECTORIES
+  return [...visible, ...taskDirectories].some((directory) => path.startsWith(`${directory}/`))
 }
 
-/** In the task's own directory, which is the root of a task that is isolated. */
-const OWN_DIRECTORIES = ['/local', '/secrets'] as const
+/** Directories of an isolated task's root. */
+const ISOLATED_TASK_DIRECTORIES = ['/local', '/secrets'] as const
 
-function seenDirectories(
+function visibleDirectories(
   paths: TaskPaths,
   isolation: TaskIsolation,
 ): readonly (readonly [string, string])[] {
@@ -49,8 +48,8 @@ function seenDirectories(
   return isolation === 'none' ? onHost : [...onHost, ['/alloc', paths.allocDir]]
 }
 
-function below(text: string, rest: string): readonly string[] {
-  const parts = partsBelow(rest)
+function requireContainedParts(path: string, relativePath: string): readonly string[] {
+  const parts = containedPathParts(relativePath)
   if (parts !== undefined) return parts
-  throw new Fault('task-invalid', `${JSON.stringify(text)} leads out of the task's directory`)
+  throw new Fault('task-invalid', `${JSON.stringify(path)} leads out of the task's directory`)
 }

@@ -1,10 +1,10 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type { DriverContext, TaskDriver } from '../driver.ts'
-import type { TaskLedger } from './task-ledger.ts'
+import type { TaskRecorder } from './task-ledger.ts'
 
-/** The reports of a driver become events of the task. */
-export function driverContext(ledger: TaskLedger, signal: AbortSignal): DriverContext {
-  return { signal, report: (message) => ledger.note('Driver', { DriverMessage: message }) }
+/** Context for a driver; its reports become events of the task. */
+export function newDriverContext(recorder: TaskRecorder, signal: AbortSignal): DriverContext {
+  return { signal, report: (message) => recorder.emitEvent('Driver', { DriverMessage: message }) }
 }
 
 export function getDriver(drivers: ReadonlyMap<string, TaskDriver>, name: string): TaskDriver {

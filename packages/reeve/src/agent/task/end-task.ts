@@ -4,89 +4,101 @@ import { msFromNs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { canonicalSignalName } from '@reeve/kit/signal.ts'
 import type { AgentTask } from '../assignment.ts'
-import { DRIVER_AWAY, type RunningTask, type TaskExit } from '../driver.ts'
-import type { AgentHost } from '../host.ts'
+import { DRIVER_UNAVAILABLE, type RunningTask, type TaskExit } from '../driver.ts'
+import type { AgentContext } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { pause } from '../wait.ts'
+import { sleep } from '../wait.ts'
 import { taskEvent } from './task-event.ts'
-import type { TaskLedger } from './task-ledger.ts'
+import type { TaskRecorder } from './task-ledger.ts'
 
-/** What the task asks for, within what the node allows. */
+/** Kill timeout of the task, limited by the node. */
 export function killTimeoutMs(
   { KillTimeout }: Pick<AgentTask, 'KillTimeout'>,
-  { killTimeoutMsMax }: Pick<AgentHost, 'killTimeoutMsMax'>,
+  { killTimeoutMaxMs }: Pick<AgentContext, 'killTimeoutMaxMs'>,
 ): number {
-  return Math.min(msFromNs(KillTimeout), killTimeoutMsMax)
+  return Math.min(msFromNs(KillTimeout), killTimeoutMaxMs)
 }
 
-interface EndOptions {
-  readonly host: Pick<AgentHost, 'clock' | 'killTimeoutMsMax'>
+interface KillOptions {
+  readonly agent: Pick<AgentContext, 'clock' | 'killTimeoutMaxMs'>
   readonly task: Pick<AgentTask, 'KillSignal' | 'KillTimeout'>
-  readonly ledger: Pick<TaskLedger, 'note'>
-  /** Settles when the agent stops. */
-  readonly halted: Promise<void>
+  readonly recorder: Pick<TaskRecorder, 'emitEvent'>
+  /** Resolves when the agent stops. */
+  readonly shutdown: Promise<void>
 }
 
-interface EndOutcome {
-  /** Undefined when the driver could not end the task or tell how it ended. */
+interface KillOutcome {
+  /** Undefined if the driver could not kill the task or report its exit. */
   readonly exit: TaskExit | undefined
-  /** Why not; empty when it ended. */
+  /** Why there is no exit; empty on success. */
   readonly error: string
 }
 
 /**
- * A kill that fails is tried again with growing pauses, then given up with its error. What runs the
- * task cannot be asked for a while: that is no failed try, and is waited for until the agent stops.
+ * Stops a task. A failed kill is retried with growing delays and finally given up. An unavailable
+ * driver does not count as a failure: the kill is retried until the agent stops.
  */
-export async function endTask(running: RunningTask, options: EndOptions): Promise<EndOutcome> {
-  const { host, task, ledger, halted } = options
-  const { clock } = host
+export async function killTask(running: RunningTask, options: KillOptions): Promise<KillOutcome> {
+  const { agent, task, recorder, shutdown } = options
+  const { clock } = agent
   const request = {
     signal: canonicalSignalName(task.KillSignal),
-    timeoutMs: killTimeoutMs(task, host),
+    timeoutMs: killTimeoutMs(task, agent),
   }
-  let pauseMs: number = AGENT_LIMITS.killRetryMsFirst
+  let retryDelayMs: number = AGENT_LIMITS.killRetryInitialDelayMs
   let failures = 0
-  let isAway = false
+  let isDriverUnavailable = false
   for (;;) {
     try {
       await running.stop(request)
-      return await knownExit(running, clock)
+      return await awaitExit(running, clock)
     } catch (thrown) {
       const error = errorMessage(thrown)
-      const wasAway = isAway
-      isAway = thrown instanceof Fault && thrown.kind === DRIVER_AWAY
-      if (isAway && !wasAway) ledger.note('Driver', { DriverMessage: waitingText(error) })
-      if (!isAway) failures += 1
+      const wasDriverUnavailable = isDriverUnavailable
+      isDriverUnavailable = thrown instanceof Fault && thrown.kind === DRIVER_UNAVAILABLE
+      if (isDriverUnavailable && !wasDriverUnavailable)
+        recorder.emitEvent('Driver', { DriverMessage: killRetryMessage(error) })
+      if (!isDriverUnavailable) failures += 1
       if (failures === AGENT_LIMITS.killAttemptsMax) return { exit: undefined, error }
-      const isHalted = halted.then(() => HALTED)
-      const cut = await Promise.race([pause(clock, pauseMs), running.exited, isHalted])
-      if (cut === HALTED) return { exit: undefined, error }
-      pauseMs = isAway ? Math.min(2 * pauseMs, AGENT_LIMITS.recoverRetryMsMax) : 2 * pauseMs
+      const shutDown = shutdown.then(() => SHUT_DOWN)
+      const interruption = await Promise.race([
+        sleep(clock, retryDelayMs),
+        running.exited,
+        shutDown,
+      ])
+      if (interruption === SHUT_DOWN) return { exit: undefined, error }
+      retryDelayMs = isDriverUnavailable
+        ? Math.min(2 * retryDelayMs, AGENT_LIMITS.recoverRetryMaxDelayMs)
+        : 2 * retryDelayMs
     }
   }
 }
 
-const HALTED = Symbol('halted')
+const SHUT_DOWN = Symbol('halted')
 
-function waitingText(error: string): string {
+function killRetryMessage(error: string): string {
   return `The task cannot be stopped now: ${error}. The stop goes on when the driver answers.`
 }
 
-async function knownExit(running: RunningTask, clock: Clock): Promise<EndOutcome> {
-  const giveUp = new AbortController()
-  const late = pause(clock, AGENT_LIMITS.exitKnownMsMax, giveUp.signal).then(() => undefined)
-  const exit = await Promise.race([running.exited, late])
-  giveUp.abort()
-  return { exit, error: exit === undefined ? 'the task was ended, but not how it ended' : '' }
+async function awaitExit(running: RunningTask, clock: Clock): Promise<KillOutcome> {
+  const cancelTimeout = new AbortController()
+  const timeout = sleep(clock, AGENT_LIMITS.exitStatusTimeoutMs, cancelTimeout.signal).then(
+    () => undefined,
+  )
+  const exit = await Promise.race([running.exited, timeout])
+  cancelTimeout.abort()
+  return {
+    exit,
+    error: exit === undefined ? 'the task was killed, but its exit status is unknown' : '',
+  }
 }
 
-/** How the process ended, as the driver tells. */
+/** Event for the exit of the process as the driver reported it. */
 export function terminatedEvent(exit: TaskExit): TaskEvent {
   const details: Record<string, string> = { oom_killed: String(exit.oomKilled) }
-  // In the peer's words, which people search for.
-  const words = [exit.oomKilled ? 'OOM Killed' : '', exit.message]
-  const message = words.filter((word) => word !== '').join(': ')
+  // The wording of the peer, which users search for.
+  const messageParts = [exit.oomKilled ? 'OOM Killed' : '', exit.message]
+  const message = messageParts.filter((word) => word !== '').join(': ')
   if (message !== '') details['exit_message'] = message
   const fields = { ExitCode: exit.exitCode, Signal: exit.signal, Message: message, details }
   return taskEvent('Terminated', exit.atMs, fields)

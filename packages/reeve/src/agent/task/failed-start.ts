@@ -2,19 +2,17 @@ import type { TaskEventType } from '@reeve/contract'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { TaskEventFields } from './task-event.ts'
 
-interface FailedStart {
+interface StartFailureEvent {
   readonly type: TaskEventType
   readonly fields: TaskEventFields
 }
 
-/**
- * Which event tells that a task could not be started. `wasAsked`: the driver was already told to.
- */
-export function failedStart(thrown: unknown, wasAsked: boolean): FailedStart {
+/** Event for a task that could not be started. `wasDriverCalled`: the driver had been called. */
+export function startFailureEvent(thrown: unknown, wasDriverCalled: boolean): StartFailureEvent {
   const message = errorMessage(thrown)
   const kind = thrown instanceof Fault ? thrown.kind : ''
   switch (kind) {
-    // The driver's own check of its configuration comes before any start.
+    // The driver validates its configuration before it starts anything.
     case 'task-config':
     case 'task-invalid':
       return { type: 'Failed Validation', fields: { ValidationError: message } }
@@ -26,7 +24,7 @@ export function failedStart(thrown: unknown, wasAsked: boolean): FailedStart {
     case 'task-start':
       return { type: 'Driver Failure', fields: { DriverError: message } }
     default:
-      return wasAsked
+      return wasDriverCalled
         ? { type: 'Driver Failure', fields: { DriverError: message } }
         : { type: 'Task hook failed', fields: { Message: message } }
   }

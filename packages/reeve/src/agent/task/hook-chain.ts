@@ -2,68 +2,68 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { RunningTask } from '../driver.ts'
 import type { TaskMount } from '../task-launch.ts'
-import type { TaskHook, TaskHookContext, TaskHookSource } from './task-hook.ts'
-import type { TaskLedger } from './task-ledger.ts'
+import type { TaskHook, TaskHookContext, TaskHookOrFactory } from './task-hook.ts'
+import type { TaskRecorder } from './task-ledger.ts'
 
-/** What all hooks together add to a start. */
-export interface LaunchAdditions {
+/** Environment and mounts that all hooks add to a start. */
+export interface MergedLaunchAdditions {
   readonly env: Readonly<Record<string, string>>
   readonly mounts: readonly TaskMount[]
 }
 
-/** The hooks of one task, called in their order. */
-export class HookChain {
+/** Runs the hooks of one task in order. */
+export class TaskHookRunner {
   readonly #hooks: readonly TaskHook[]
-  readonly #ledger: TaskLedger
-  /** What the latest start was prepared with; what follows it goes by the same. */
+  readonly #recorder: TaskRecorder
+  /** Context of the latest start, which later hooks use too. */
   #context: TaskHookContext | undefined
 
-  constructor(sources: readonly TaskHookSource[], ledger: TaskLedger) {
+  constructor(sources: readonly TaskHookOrFactory[], ledger: TaskRecorder) {
     this.#hooks = sources.map((source) => (typeof source === 'function' ? source() : source))
-    this.#ledger = ledger
+    this.#recorder = ledger
   }
 
-  /** The first one that fails ends the way to the start. */
-  async beforeStart(context: TaskHookContext): Promise<LaunchAdditions> {
+  /** Runs the hooks before a start; the first failure aborts it. */
+  async beforeStart(context: TaskHookContext): Promise<MergedLaunchAdditions> {
     this.#context = context
     const env: Record<string, string> = {}
     const mounts: TaskMount[] = []
     for (const hook of this.#hooks) {
       if (hook.beforeStart === undefined || context.signal.aborted) continue
-      if (hook.once && this.#ledger.record.hooksDone.includes(hook.name)) continue
+      if (hook.runsOnce && this.#recorder.record.hooksDone.includes(hook.name)) continue
       if (hook.applies?.(context) === false) continue
-      if (hook.announces !== undefined) {
-        this.#ledger.note(hook.announcesAs ?? 'Task Setup', { Message: hook.announces })
+      if (hook.eventMessage !== undefined) {
+        this.#recorder.emitEvent(hook.eventType ?? 'Task Setup', { Message: hook.eventMessage })
       }
-      const addition = await hook.beforeStart(context)
-      if (hook.once) {
-        this.#ledger.change({ hooksDone: [...this.#ledger.record.hooksDone, hook.name] })
+      const additions = await hook.beforeStart(context)
+      if (hook.runsOnce) {
+        this.#recorder.patch({ hooksDone: [...this.#recorder.record.hooksDone, hook.name] })
       }
-      Object.assign(env, addition?.env)
-      mounts.push(...(addition?.mounts ?? []))
+      Object.assign(env, additions?.env)
+      mounts.push(...(additions?.mounts ?? []))
     }
     return { env, mounts }
   }
 
-  /** The task was started by an agent before this one. */
+  /** Sets the context of a task that the previous agent started. */
   resume(context: TaskHookContext): void {
     this.#context = context
   }
 
   async afterStart(running: RunningTask): Promise<void> {
-    await this.#each('after the start', (hook, context) => hook.afterStart?.(context, running))
+    await this.#callEach('after the start', (hook, context) => hook.afterStart?.(context, running))
   }
 
   async beforeStop(): Promise<void> {
-    await this.#each('before the stop', (hook, context) => hook.beforeStop?.(context))
+    await this.#callEach('before the stop', (hook, context) => hook.beforeStop?.(context))
   }
 
   async atExit(): Promise<void> {
-    await this.#each('at the exit', (hook, context) => hook.atExit?.(context))
+    await this.#callEach('at the exit', (hook, context) => hook.atExit?.(context))
   }
 
   async afterExit(): Promise<void> {
-    await this.#each('after the exit', (hook, context) => hook.afterExit?.(context))
+    await this.#callEach('after the exit', (hook, context) => hook.afterExit?.(context))
   }
 
   update(assignment: Assignment, task: AgentTask): void {
@@ -74,17 +74,20 @@ export class HookChain {
     for (const hook of this.#hooks) hook.close?.()
   }
 
-  /** What accompanies a task must not end it: a fault is told to the log, and the next one runs. */
-  async #each(
+  /**
+   * Runs a hook method of every hook. A failure is logged and does not affect the task or other
+   * hooks.
+   */
+  async #callEach(
     when: string,
-    call: (hook: TaskHook, context: TaskHookContext) => Promise<void> | undefined,
+    callHook: (hook: TaskHook, context: TaskHookContext) => Promise<void> | undefined,
   ): Promise<void> {
     const context = this.#context
     if (context === undefined) return
     for (const hook of this.#hooks) {
       if (hook.applies?.(context) === false) continue
       try {
-        await call(hook, context)
+        await callHook(hook, context)
       } catch (thrown) {
         const fields = {
           allocation: context.assignment.allocation.ID,

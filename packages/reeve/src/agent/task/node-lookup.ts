@@ -1,9 +1,9 @@
-import type { NodeFacts } from '../node-facts.ts'
-import { ownValue } from '../own-value.ts'
+import type { NodeInfo } from '../node-facts.ts'
+import { getOwn } from '../own-value.ts'
 
-/** What is known about the node, by the name that job files and templates use. */
-export function nodeLookup(node: NodeFacts): (name: string) => string | undefined {
-  const own = new Map([
+/** Looks up node attributes by the names that job files and templates use. */
+export function newNodeAttributeLookup(node: NodeInfo): (name: string) => string | undefined {
+  const nodeFields = new Map([
     ['node.unique.id', node.ID],
     ['node.unique.name', node.Name],
     ['node.datacenter', node.Datacenter],
@@ -12,8 +12,8 @@ export function nodeLookup(node: NodeFacts): (name: string) => string | undefine
     ['node.pool', node.NodePool],
   ])
   return (name) => {
-    if (name.startsWith('attr.')) return ownValue(node.Attributes, name.slice('attr.'.length))
-    if (name.startsWith('meta.')) return ownValue(node.Meta, name.slice('meta.'.length))
-    return own.get(name)
+    if (name.startsWith('attr.')) return getOwn(node.Attributes, name.slice('attr.'.length))
+    if (name.startsWith('meta.')) return getOwn(node.Meta, name.slice('meta.'.length))
+    return nodeFields.get(name)
   }
 }

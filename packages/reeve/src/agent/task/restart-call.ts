@@ -1,76 +1,75 @@
-/** How a task is to start again after its process was ended on request. */
-export type RestartManner =
-  /** At once, without using up an attempt. */
+/** How a task restarts after its process was killed on request. */
+export type RestartMode =
+  /** Immediately, without using up an attempt. */
   | 'at-once'
-  /** As after a failure: the policy decides. */
+  /** As after a failure: the restart policy decides. */
   | 'by-policy'
   /** When its schedule opens again, without using up an attempt. */
   | 'by-schedule'
-  /** From its gate, with the whole group. */
+  /** From its start gate, with the whole group. */
   | 'from-gate'
 
 interface PendingRestart {
   readonly reason: string
-  readonly manner: RestartManner
+  readonly mode: RestartMode
 }
 
 /**
- * A wish to start again that waits to be noticed by the runner's loop. Wishes that come before the
- * first one is fulfilled are fulfilled by the same end of the process; the one that reaches back
- * furthest decides.
+ * Requested restarts that the runner has not processed yet. Requests before the kill are fulfilled
+ * by the same kill; the mode with the highest precedence wins.
  */
-export class RestartCall {
+export class PendingRestarts {
   #pending: PendingRestart | undefined
-  #noticed = Promise.withResolvers<void>()
-  #done = Promise.withResolvers<void>()
+  #requested = Promise.withResolvers<void>()
+  #completed = Promise.withResolvers<void>()
 
-  /** Settles at the next wish, at once when one waits. */
-  get made(): Promise<void> {
-    return this.#noticed.promise
+  /** Resolves at the next request, immediately if one is pending. */
+  get requested(): Promise<void> {
+    return this.#requested.promise
   }
 
   get pending(): PendingRestart | undefined {
     return this.#pending
   }
 
-  /** Whether a wish changes nothing, because one that waits reaches as far back. */
-  has(wish: PendingRestart): boolean {
-    const known = this.#pending
-    return known !== undefined && REACH[wish.manner] <= REACH[known.manner]
+  /** Whether a pending request already covers this one. */
+  isCovered(restart: PendingRestart): boolean {
+    const pending = this.#pending
+    return pending !== undefined && PRECEDENCE[restart.mode] <= PRECEDENCE[pending.mode]
   }
 
-  /** Resolves when the old process has ended, rejects when it could not be ended. */
-  make(wish: PendingRestart): Promise<void> {
-    if (!this.has(wish)) this.#pending = wish
-    this.#noticed.resolve()
-    return this.#done.promise
+  /** Resolves when the old process has ended; rejects if it could not be killed. */
+  request(restart: PendingRestart): Promise<void> {
+    if (!this.isCovered(restart)) this.#pending = restart
+    this.#requested.resolve()
+    return this.#completed.promise
   }
 
-  /** The process has ended, or the wish is moot because the task ends for good. */
-  fulfil(): void {
-    const done = this.#forget()
-    done.resolve()
+  /** Resolves the request: the process has ended, or the task ends for good. */
+  resolve(): void {
+    const completed = this.#takePending()
+    completed.resolve()
   }
 
-  fail(cause: unknown): void {
-    const done = this.#forget()
-    // Not everybody who asks waits for the answer.
-    done.promise.catch(() => undefined)
-    done.reject(cause)
+  reject(cause: unknown): void {
+    const completed = this.#takePending()
+    // Not every caller awaits the result.
+    completed.promise.catch(() => undefined)
+    completed.reject(cause)
   }
 
-  #forget(): PromiseWithResolvers<void> {
-    const done = this.#done
+  #takePending(): PromiseWithResolvers<void> {
+    const completed = this.#completed
     this.#pending = undefined
-    this.#noticed = Promise.withResolvers<void>()
-    this.#done = Promise.withResolvers<void>()
-    return done
+    this.#requested = Promise.withResolvers<void>()
+    this.#completed = Promise.withResolvers<void>()
+    return completed
   }
 }
 
-const REACH = {
+const PRECEDENCE = {
   'by-policy': 0,
   'by-schedule': 1,
   'at-once': 2,
   'from-gate': 3,
-} as const satisfies Record<RestartManner, number>
+} as const satisfies Record<RestartMode, number>

@@ -1,37 +1,40 @@
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
-import type { AgentHost } from '../host.ts'
-import { decideRestart, restartsOnSuccess, type EndCause } from './restart-policy.ts'
-import type { TaskLedger } from './task-ledger.ts'
-import { END, type Step } from './task-step.ts'
+import type { AgentContext } from '../host.ts'
+import { decideRestart, shouldRestartOnSuccess, type ExitCause } from './restart-policy.ts'
+import type { TaskRecorder } from './task-ledger.ts'
+import { DONE_STEP, type Step } from './task-step.ts'
 
-interface SettleOptions {
-  readonly host: Pick<AgentHost, 'clock' | 'random'>
+interface ExitedTask {
+  readonly agent: Pick<AgentContext, 'clock' | 'random'>
   readonly assignment: Assignment
   readonly task: AgentTask
-  readonly cause: EndCause
+  readonly cause: ExitCause
 }
 
-/** What follows when a run came to its end by itself. */
-export function settle(ledger: TaskLedger, { host, assignment, task, cause }: SettleOptions): Step {
-  const { tracker, verdict } = decideRestart({
+/** Applies the restart policy after a run ended by itself, and returns the next step. */
+export function applyRestartPolicy(
+  recorder: TaskRecorder,
+  { agent, assignment, task, cause }: ExitedTask,
+): Step {
+  const { tracker, decide } = decideRestart({
     policy: task.RestartPolicy,
-    tracker: ledger.record.restarts,
+    tracker: recorder.record.restarts,
     cause,
-    onSuccess: restartsOnSuccess(assignment.job.Type, task.Lifecycle),
-    nowMs: host.clock.nowMs(),
-    draw: host.random.next(),
+    restartsOnSuccess: shouldRestartOnSuccess(assignment.job.Type, task.Lifecycle),
+    nowMs: agent.clock.nowMs(),
+    random: agent.random.next(),
   })
-  ledger.change({ restarts: tracker })
-  if (verdict.kind === 'restart') {
-    const { reason, delayMs } = verdict
-    ledger.note('Restarting', { RestartReason: reason, StartDelay: nsFromMs(delayMs) })
-    ledger.move('pending')
+  recorder.patch({ restarts: tracker })
+  if (decide.kind === 'restart') {
+    const { reason, delayMs } = decide
+    recorder.emitEvent('Restarting', { RestartReason: reason, StartDelay: nsFromMs(delayMs) })
+    recorder.setState('pending')
     return { at: 'delay', delayMs }
   }
-  if (verdict.kind === 'failed') {
-    ledger.note('Not Restarting', { RestartReason: verdict.reason, FailsTask: true })
+  if (decide.kind === 'failed') {
+    recorder.emitEvent('Not Restarting', { RestartReason: decide.reason, FailsTask: true })
   }
-  ledger.move('dead', cause.kind === 'exited' ? cause.exit.atMs : undefined)
-  return END
+  recorder.setState('dead', cause.kind === 'exited' ? cause.exit.atMs : undefined)
+  return DONE_STEP
 }

@@ -1,76 +1,80 @@
 import { Fault } from '@reeve/kit/fault.ts'
-import { artifactHook } from '../artifact/artifact-hook.ts'
+import { newArtifactHook } from '../artifact/artifact-hook.ts'
 import type { ArtifactSettings } from '../artifact/fetch-artifact.ts'
-import type { Catalog } from '../catalog.ts'
-import { templateHook } from '../template/template-hook.ts'
+import type { ServiceCatalog } from '../catalog.ts'
+import { newTemplateHook } from '../template/template-hook.ts'
 import { TemplateRenderer } from '../template/template-renderer.ts'
 import { volumeHook, type NodeVolumes } from './volume-hook.ts'
-import { isDirectoryName } from './task-name.ts'
-import type { TaskHookContext, TaskHookSource } from './task-hook.ts'
+import { isValidTaskDirectoryName } from './task-name.ts'
+import type { TaskHookContext, TaskHookOrFactory } from './task-hook.ts'
 
 interface TaskHookOptions {
-  /** The operator's rules for artifacts. */
+  /** Operator settings for artifacts. */
   readonly artifacts?: Partial<ArtifactSettings>
-  /** Directories of this machine that jobs may mount; none unless given. */
+  /** Host volumes that jobs may mount; none unless given. */
   readonly volumes?: NodeVolumes
-  /** What templates may ask the servers for; without it those that do are refused. */
-  catalog?(context: TaskHookContext): Catalog
-  /** Renders the templates of all tasks; one of its own unless given. */
-  readonly renderer?: TemplateRenderer
+  /** Catalog for templates; without it templates that use one are rejected. */
+  catalogFor?(context: TaskHookContext): ServiceCatalog
+  /** Renders the templates of all tasks; a new renderer unless given. */
+  readonly templateRenderer?: TemplateRenderer
 }
 
-/** What is done for each task, in this order. */
-export function taskHooks(options: TaskHookOptions = {}): readonly TaskHookSource[] {
+/** The hooks of every task, in order. */
+export function buildTaskHooks(options: TaskHookOptions = {}): readonly TaskHookOrFactory[] {
   return [
-    ...FIRST_HOOKS,
+    ...BASE_HOOKS,
     volumeHook(options.volumes),
-    artifactHook(options.artifacts),
-    templateHook(
-      (context) => options.catalog?.(context),
-      options.renderer ?? new TemplateRenderer(),
+    newArtifactHook(options.artifacts),
+    newTemplateHook(
+      (context) => options.catalogFor?.(context),
+      options.templateRenderer ?? new TemplateRenderer(),
     ),
   ]
 }
 
-const FIRST_HOOKS: readonly TaskHookSource[] = [
-  { name: 'validate', once: false, beforeStart: validate },
+const BASE_HOOKS: readonly TaskHookOrFactory[] = [
+  { name: 'validate', runsOnce: false, beforeStart: validateTaskName },
   {
     name: 'task-dir',
-    once: true,
-    announces: 'Building Task Directory',
-    beforeStart: buildDirectory,
+    runsOnce: true,
+    eventMessage: 'Building Task Directory',
+    beforeStart: buildTaskDirectory,
   },
   {
     name: 'dispatch-payload',
-    once: true,
+    runsOnce: true,
     applies: ({ task }) => task.DispatchPayload !== null && task.DispatchPayload.File !== '',
-    beforeStart: writePayload,
+    beforeStart: writeDispatchPayload,
   },
 ]
 
-/** For a node whose operator says nothing. */
-export const TASK_HOOKS = taskHooks()
+/** Hooks with default settings. */
+export const DEFAULT_TASK_HOOKS = buildTaskHooks()
 
-async function validate({ task }: TaskHookContext): Promise<void> {
-  const complaint = nameComplaint(task.Name)
-  if (complaint !== undefined) throw new Fault('task-invalid', complaint)
+async function validateTaskName({ task }: TaskHookContext): Promise<void> {
+  const problem = taskNameProblem(task.Name)
+  if (problem !== undefined) throw new Fault('task-invalid', problem)
   await Promise.resolve()
 }
 
-function nameComplaint(name: string): string | undefined {
-  return isDirectoryName(name)
+function taskNameProblem(name: string): string | undefined {
+  return isValidTaskDirectoryName(name)
     ? undefined
     : `task name ${JSON.stringify(name)} cannot be a directory`
 }
 
-async function buildDirectory(context: TaskHookContext): Promise<void> {
+async function buildTaskDirectory(context: TaskHookContext): Promise<void> {
   const { assignment, task, user, workspace } = context
-  const place = { allocationId: assignment.allocation.ID, task: task.Name }
-  await workspace.buildTask(place, { user, secretsMB: task.Resources.SecretsMB ?? 0 })
+  const taskKey = { allocationId: assignment.allocation.ID, task: task.Name }
+  await workspace.createTaskDirs(taskKey, { user, secretsMB: task.Resources.SecretsMB ?? 0 })
 }
 
-async function writePayload({ assignment, task, workspace }: TaskHookContext): Promise<void> {
-  const place = { allocationId: assignment.allocation.ID, task: task.Name }
+async function writeDispatchPayload({
+  assignment,
+  task,
+  workspace,
+}: TaskHookContext): Promise<void> {
+  const taskKey = { allocationId: assignment.allocation.ID, task: task.Name }
   const bytes = Buffer.from(assignment.job.Payload ?? '', 'base64')
-  await workspace.writeLocal(place, { path: task.DispatchPayload?.File ?? '', bytes })
+  await workspace.writeLocal(taskKey, { path: task.DispatchPayload?.File ?? '', bytes })
 }

@@ -1,32 +1,32 @@
 import type { TaskEvent, TaskEventType, TaskState } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../log.ts'
 import type { TaskRecord } from '../store/store.ts'
-import { FRESH_TRACKER } from './restart-policy.ts'
+import { INITIAL_TRACKER } from './restart-policy.ts'
 import { taskEvent, type TaskEventFields } from './task-event.ts'
-import { freshTaskState, moved, withEvent, type Pausing } from './task-state.ts'
+import { newTaskState, transitionTo, appendEvent, type PausedValue } from './task-state.ts'
 
-interface TaskLedgerOptions {
+interface TaskRecorderOptions {
   readonly clock: Clock
-  /** What was saved by an agent before this one. */
-  readonly record: TaskRecord | undefined
+  /** Record saved by the previous agent. */
+  readonly savedRecord: TaskRecord | undefined
   /** Called after every change. */
-  changed(): void
-  readonly log: Pick<Log, 'debug'>
-  /** Names the task in the log. */
-  readonly about: { readonly allocation: string; readonly task: string }
+  onChange(): void
+  readonly log: Pick<Logger, 'debug'>
+  /** Identifies the task in the log. */
+  readonly logFields: { readonly allocation: string; readonly task: string }
 }
 
-/** The record of one task, and the only place that changes it. */
-export class TaskLedger {
-  readonly #options: TaskLedgerOptions
+/** The record of one task. All changes go through this class. */
+export class TaskRecorder {
+  readonly #options: TaskRecorderOptions
   #record: TaskRecord
 
-  constructor(options: TaskLedgerOptions) {
+  constructor(options: TaskRecorderOptions) {
     this.#options = options
-    this.#record = options.record ?? FRESH_RECORD
-    if (options.record === undefined) this.note('Received')
+    this.#record = options.savedRecord ?? INITIAL_RECORD
+    if (options.savedRecord === undefined) this.emitEvent('Received')
   }
 
   get record(): TaskRecord {
@@ -37,57 +37,57 @@ export class TaskLedger {
     return this.#record.state
   }
 
-  /** Adds an event of now. */
-  note(type: TaskEventType, fields?: TaskEventFields): void {
-    this.append(taskEvent(type, this.#options.clock.nowMs(), fields))
+  /** Appends an event with the current time. */
+  emitEvent(type: TaskEventType, fields?: TaskEventFields): void {
+    this.appendEvent(taskEvent(type, this.#options.clock.nowMs(), fields))
   }
 
-  append(event: TaskEvent): void {
-    const { log, about } = this.#options
-    log.debug({ ...about, event: event.Type, says: event.DisplayMessage }, 'task event')
-    this.change({ state: withEvent(this.#record.state, event) })
+  appendEvent(event: TaskEvent): void {
+    const { log, logFields } = this.#options
+    log.debug({ ...logFields, event: event.Type, says: event.DisplayMessage }, 'task event')
+    this.patch({ state: appendEvent(this.#record.state, event) })
   }
 
-  move(to: TaskState['State'], atMs = this.#options.clock.nowMs()): void {
-    this.change({ state: moved(this.#record.state, to, atMs) })
+  setState(stateName: TaskState['State'], atMs = this.#options.clock.nowMs()): void {
+    this.patch({ state: transitionTo(this.#record.state, stateName, atMs) })
   }
 
-  started(): void {
-    this.move('running')
-    this.note('Started')
+  markStarted(): void {
+    this.setState('running')
+    this.emitEvent('Started')
   }
 
   /**
-   * Why the task is paused, or that a user runs it regardless of its schedule. The event is added
-   * only for a change: an agent that takes over a paused task adds none.
+   * Sets why the task is paused, or that a user runs it regardless of its schedule. The event is
+   * added only for a change: an agent that recovers a paused task adds none.
    */
   setPaused(
-    paused: Pausing,
+    paused: PausedValue,
     event?: { readonly type: 'Pausing' | 'Running'; readonly message: string },
   ): void {
     if (this.#record.state.Paused === paused) return
-    this.change({ state: { ...this.#record.state, Paused: paused } })
-    if (event !== undefined) this.note(event.type, { Message: event.message })
+    this.patch({ state: { ...this.#record.state, Paused: paused } })
+    if (event !== undefined) this.emitEvent(event.type, { Message: event.message })
   }
 
-  /** A dead task lives again: what it failed at before is forgiven. */
-  revive(reason: string): void {
-    this.note('Restarting', { RestartReason: reason, StartDelay: 0 })
-    const state = moved(this.#record.state, 'pending', this.#options.clock.nowMs())
-    const alive = { ...state, Failed: false, FinishedAt: ZERO_TIME }
-    this.change({ state: alive, restarts: FRESH_TRACKER })
+  /** Resets a dead task for a restart; earlier failures no longer count. */
+  resetForRestart(reason: string): void {
+    this.emitEvent('Restarting', { RestartReason: reason, StartDelay: 0 })
+    const state = transitionTo(this.#record.state, 'pending', this.#options.clock.nowMs())
+    const restarted = { ...state, Failed: false, FinishedAt: ZERO_TIME }
+    this.patch({ state: restarted, restarts: INITIAL_TRACKER })
   }
 
-  change(part: Partial<TaskRecord>): void {
+  patch(part: Partial<TaskRecord>): void {
     this.#record = { ...this.#record, ...part }
-    this.#options.changed()
+    this.#options.onChange()
   }
 }
 
-const FRESH_RECORD: TaskRecord = {
-  state: freshTaskState(),
+const INITIAL_RECORD: TaskRecord = {
+  state: newTaskState(),
   attempt: 0,
   handle: null,
-  restarts: FRESH_TRACKER,
+  restarts: INITIAL_TRACKER,
   hooksDone: [],
 }

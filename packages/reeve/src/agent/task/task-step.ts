@@ -2,8 +2,8 @@ import { assert } from '@reeve/kit/fault.ts'
 import type { RunningTask } from '../driver.ts'
 
 /**
- * Where a task is on its way. The wire knows three states; the agent needs to know what it waits
- * for.
+ * Step of a task runner. The API has three task states; the agent also has to know what a task
+ * waits for.
  */
 export type Step =
   | { readonly at: 'restore' }
@@ -11,12 +11,12 @@ export type Step =
   | { readonly at: 'prepare' }
   | { readonly at: 'watch'; readonly running: RunningTask }
   | { readonly at: 'stop'; readonly running: RunningTask }
-  /** Ends the process because somebody asked for another one. */
+  /** Kills the process because a restart was requested. */
   | { readonly at: 'renew'; readonly running: RunningTask }
   | { readonly at: 'delay'; readonly delayMs: number }
   | { readonly at: 'end' }
 
-const NEXT = {
+const STEP_TRANSITIONS = {
   restore: ['gate', 'prepare', 'watch', 'delay', 'end'],
   gate: ['prepare', 'end'],
   prepare: ['gate', 'watch', 'delay', 'end'],
@@ -27,10 +27,10 @@ const NEXT = {
   end: [],
 } as const satisfies Record<Step['at'], readonly Step['at'][]>
 
-export const END = { at: 'end' } as const satisfies Step
+export const DONE_STEP = { at: 'end' } as const satisfies Step
 
-/** A step that may not follow is a bug of ours. */
-export function checkStep(from: Step['at'], to: Step['at']): void {
-  const allowed: readonly Step['at'][] = NEXT[from]
-  assert(allowed.includes(to), `a task's step ${from} is not followed by ${to}`)
+/** Asserts that the transition is allowed. */
+export function assertStepTransition(from: Step['at'], next: Step['at']): void {
+  const allowed: readonly Step['at'][] = STEP_TRANSITIONS[from]
+  assert(allowed.includes(next), `a task's step ${from} is not followed by ${next}`)
 }

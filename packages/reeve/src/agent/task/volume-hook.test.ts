@@ -9,7 +9,7 @@ import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import type { TaskDriver } from '../driver.ts'
-import { taskHooks } from './task-hooks.ts'
+import { buildTaskHooks } from './task-hooks.ts'
 
 function aRequest(fields: Partial<VolumeRequest> = {}): VolumeRequest {
   return {
@@ -78,10 +78,10 @@ async function startBench(t: TestContext, wish: Wish): Promise<Bench> {
   }
   const bench = await aRunner(anAssignment({ tasks: [task], group }), {
     driverList: [driver],
-    taskHooks: taskHooks({
+    taskHooks: buildTaskHooks({
       volumes: {
         hostVolumes: () => volumes,
-        restored: wish.restored ?? (() => Promise.resolve()),
+        waitForRestore: wish.restored ?? (() => Promise.resolve()),
       },
     }),
   })

@@ -1,30 +1,30 @@
 import { stat } from 'node:fs/promises'
 import type { VolumeMount, VolumeRequest } from '@reeve/contract'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { ownValue } from '../own-value.ts'
+import { getOwn } from '../own-value.ts'
 import { propagationOf } from '../store/mounts.ts'
 import type { TaskMount } from '../task-launch.ts'
 import type { TaskHook, TaskHookContext } from './task-hook.ts'
 
-/** A directory of the machine that the operator lends to jobs. */
+/** A directory of the machine that the operator provides to jobs. */
 export interface HostVolume {
   readonly Path: string
   readonly ReadOnly: boolean
 }
 
-/** The volumes of this node. */
+/** Host volumes of this node. */
 export interface NodeVolumes {
-  /** The available ones, by name. */
+  /** Available volumes by name. */
   hostVolumes(): Readonly<Record<string, HostVolume>>
   /** Resolves when no restore of the volume is running or waiting. */
-  restored(name: string): Promise<void>
+  waitForRestore(name: string): Promise<void>
 }
 
-/** Finds the volumes that a task mounts. The driver mounts them, and takes them away with it. */
+/** Resolves the volumes that a task mounts. The driver mounts and unmounts them. */
 export function volumeHook(volumes?: NodeVolumes): TaskHook {
   return {
     name: 'volumes',
-    once: false,
+    runsOnce: false,
     applies: ({ task }) => (task.VolumeMounts ?? []).length > 0,
     async beforeStart(context) {
       if (context.isolation === 'none') {
@@ -49,15 +49,19 @@ async function planMount(
   volumes: NodeVolumes | undefined,
 ): Promise<TaskMount> {
   const { interpolator } = context.environment
-  const request = ownValue(context.assignment.group.Volumes ?? {}, mount.Volume)
-  const asked = JSON.stringify(mount.Volume)
-  if (request === undefined) throw new Fault('task-invalid', `the group has no volume ${asked}`)
+  const request = getOwn(context.assignment.group.Volumes ?? {}, mount.Volume)
+  const volumeName = JSON.stringify(mount.Volume)
+  if (request === undefined)
+    throw new Fault('task-invalid', `the group has no volume ${volumeName}`)
   if (request.Type !== 'host') {
-    throw new Fault('task-invalid', `volume ${asked}: this node has no ${request.Type} volumes`)
+    throw new Fault(
+      'task-invalid',
+      `volume ${volumeName}: this node has no ${request.Type} volumes`,
+    )
   }
-  const source = sourceOf(request, context)
-  if (volumes !== undefined) await orAborted(volumes.restored(source), context.signal)
-  const volume = ownValue(volumes?.hostVolumes() ?? {}, source)
+  const source = volumeSourceOf(request, context)
+  if (volumes !== undefined) await waitUnlessAborted(volumes.waitForRestore(source), context.signal)
+  const volume = getOwn(volumes?.hostVolumes() ?? {}, source)
   if (volume === undefined) {
     throw new Fault('task-unstartable', `this node has no volume ${JSON.stringify(source)}`)
   }
@@ -65,51 +69,61 @@ async function planMount(
   if (volume.ReadOnly && !readOnly) {
     throw new Fault('task-invalid', `volume ${JSON.stringify(source)} can only be read`)
   }
-  const taskPath = interpolator.text(mount.Destination, 'VolumeMounts.Destination')
+  const taskPath = interpolator.resolve(mount.Destination, 'VolumeMounts.Destination')
   if (!taskPath.startsWith('/') || /(^|\/)\.\.?(\/|$)|\0/.test(taskPath)) {
     throw new Fault('task-invalid', `${JSON.stringify(taskPath)} is no place for a volume`)
   }
   const { PropagationMode: mode } = mount
-  const isPassedOn = mode === 'host-to-task' || mode === 'bidirectional'
+  const hasPropagation = mode === 'host-to-task' || mode === 'bidirectional'
   return {
     hostPath: volume.Path,
     taskPath,
     readOnly,
-    ...(isPassedOn ? { propagation: mode } : {}),
+    ...(hasPropagation ? { propagation: mode } : {}),
   }
 }
 
-/** Waits for the work, but no longer than until the task is killed or the agent stops. */
-async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+/** Waits for the work, but only until the task is killed or the agent stops. */
+async function waitUnlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   const { promise: aborted, resolve } = Promise.withResolvers<void>()
-  const stop = (): void => resolve()
-  signal.addEventListener('abort', stop, { once: true })
+  const onAbort = (): void => resolve()
+  signal.addEventListener('abort', onAbort, { once: true })
   await Promise.race([work, aborted])
-  signal.removeEventListener('abort', stop)
+  signal.removeEventListener('abort', onAbort)
 }
 
-/** The name may have references; each allocation may have its own. */
-function sourceOf(request: VolumeRequest, { environment, assignment }: TaskHookContext): string {
-  const source = environment.interpolator.text(request.Source, 'Volumes.Source')
+/** Name of the volume with references resolved; a volume may exist per allocation. */
+function volumeSourceOf(
+  request: VolumeRequest,
+  { environment, assignment }: TaskHookContext,
+): string {
+  const source = environment.interpolator.resolve(request.Source, 'Volumes.Source')
   if (!request.PerAlloc) return source
   return `${source}${/\[\d+\]$/.exec(assignment.allocation.Name)?.[0] ?? ''}`
 }
 
-/** Where the host shares nothing, the kernel would pass nothing on and say nothing. */
+/**
+ * Checks the propagation of the mount: without a shared mount the kernel would silently propagate
+ * nothing.
+ */
 async function requirePropagation({ hostPath, propagation }: TaskMount): Promise<void> {
   if (propagation === undefined) return
-  const found = await propagationOf(hostPath)
-  if (found === 'shared' || (found === 'slave' && propagation === 'host-to-task')) return
+  const hostPropagation = await propagationOf(hostPath)
+  if (
+    hostPropagation === 'shared' ||
+    (hostPropagation === 'slave' && propagation === 'host-to-task')
+  )
+    return
   throw new Fault(
     'task-unstartable',
-    `propagation_mode "${propagation}" needs a shared mount, and that of ${hostPath} is ${found}: run mount --make-shared on the node`,
+    `propagation_mode "${propagation}" needs a shared mount, and that of ${hostPath} is ${hostPropagation}: run mount --make-shared on the node`,
   )
 }
 
 async function requireDirectory(path: string): Promise<void> {
-  const found = await stat(path).catch((thrown: unknown) => {
+  const stats = await stat(path).catch((thrown: unknown) => {
     throw new Fault('task-unstartable', `the volume cannot be used: ${errorMessage(thrown)}`)
   })
-  if (!found.isDirectory()) throw new Fault('task-unstartable', `${path} is not a directory`)
+  if (!stats.isDirectory()) throw new Fault('task-unstartable', `${path} is not a directory`)
 }

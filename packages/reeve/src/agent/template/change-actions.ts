@@ -2,41 +2,45 @@ import type { ChangeScript, Template } from '@reeve/contract'
 import { msFromNs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { TaskHookContext } from '../task/task-hook.ts'
-import { pause } from '../wait.ts'
+import { sleep } from '../wait.ts'
 
-type ActionContext = Pick<TaskHookContext, 'control' | 'clock' | 'random' | 'signal'>
+type ChangeContext = Pick<TaskHookContext, 'control' | 'clock' | 'random' | 'signal'>
 
 /**
- * What follows when texts have changed. Several changes act once, after one random wait, and a
- * restart wins over everything else.
+ * Applies the change modes of changed templates. Several changes act once, after one random splay,
+ * and a restart takes precedence.
  */
 export async function applyChangeModes(
   changed: readonly Template[],
-  context: ActionContext,
+  context: ChangeContext,
 ): Promise<void> {
-  const acting = changed.filter(({ ChangeMode }) => ChangeMode !== 'noop')
-  if (acting.length === 0) return
-  const splayMs = Math.max(...acting.map(({ Splay }) => msFromNs(Splay)))
+  const actionable = changed.filter(({ ChangeMode }) => ChangeMode !== 'noop')
+  if (actionable.length === 0) return
+  const splayMs = Math.max(...actionable.map(({ Splay }) => msFromNs(Splay)))
   const { clock, random, signal, control } = context
-  if (splayMs > 0 && !(await pause(clock, splayMs * random.next(), signal))) return
-  const isRestart = acting.some(({ ChangeMode }) => ChangeMode === 'restart' || ChangeMode === '')
+  if (splayMs > 0 && !(await sleep(clock, splayMs * random.next(), signal))) return
+  const isRestart = actionable.some(
+    ({ ChangeMode }) => ChangeMode === 'restart' || ChangeMode === '',
+  )
   try {
     if (isRestart) {
       await control.restart({ reason: 'Template with change_mode restart re-rendered' })
       return
     }
-    for (const name of signalsOf(acting)) await control.signal(name, 'Template re-rendered')
-    for (const script of scriptsOf(acting)) await runScript(script, context)
+    for (const name of signalsOf(actionable)) await control.signal(name, 'Template re-rendered')
+    for (const script of scriptsOf(actionable)) await runScript(script, context)
   } catch (thrown) {
-    // A task that does not run right now gets the new texts with its next start.
+    // A task that is not running gets the new files with its next start.
     if (thrown instanceof Fault && thrown.kind === 'task-not-running') return
-    control.tell('Template', `Template change not acted on: ${errorMessage(thrown)}`)
+    control.addEvent('Template', `Template change not acted on: ${errorMessage(thrown)}`)
   }
 }
 
 function signalsOf(templates: readonly Template[]): ReadonlySet<string> {
-  const asked = templates.filter(({ ChangeMode }) => ChangeMode === 'signal')
-  return new Set(asked.map(({ ChangeSignal }) => (ChangeSignal === '' ? 'SIGHUP' : ChangeSignal)))
+  const withSignal = templates.filter(({ ChangeMode }) => ChangeMode === 'signal')
+  return new Set(
+    withSignal.map(({ ChangeSignal }) => (ChangeSignal === '' ? 'SIGHUP' : ChangeSignal)),
+  )
 }
 
 function scriptsOf(templates: readonly Template[]): readonly ChangeScript[] {
@@ -45,17 +49,19 @@ function scriptsOf(templates: readonly Template[]): readonly ChangeScript[] {
   })
 }
 
-/** How long a script may take when the job does not say. */
-const SCRIPT_MS = 5_000
+/** Default timeout of a change script. */
+const DEFAULT_SCRIPT_TIMEOUT_MS = 5_000
 
-/** Runs a command inside the task. One that fails is told, and ends the task where it should. */
-export async function runScript(script: ChangeScript, context: ActionContext): Promise<void> {
+/**
+ * Runs a change script in the task. A failure becomes an event, and kills the task if configured.
+ */
+export async function runScript(script: ChangeScript, context: ChangeContext): Promise<void> {
   const { control } = context
-  const complaint = await runScriptOnce(script, context)
-  if (complaint === undefined) return
-  const Message = `Template ran script ${JSON.stringify(script.Command)}: ${complaint}`
+  const problem = await runScriptOnce(script, context)
+  if (problem === undefined) return
+  const Message = `Template ran script ${JSON.stringify(script.Command)}: ${problem}`
   if (!script.FailOnError) {
-    control.tell('Template', Message)
+    control.addEvent('Template', Message)
     return
   }
   const cause = { type: 'Template', fields: { Message, FailsTask: true } } as const
@@ -64,18 +70,18 @@ export async function runScript(script: ChangeScript, context: ActionContext): P
 
 async function runScriptOnce(
   script: ChangeScript,
-  { control, clock, signal }: ActionContext,
+  { control, clock, signal }: ChangeContext,
 ): Promise<string | undefined> {
-  const timeoutMs = script.Timeout > 0 ? msFromNs(script.Timeout) : SCRIPT_MS
-  const over = new AbortController()
+  const timeoutMs = script.Timeout > 0 ? msFromNs(script.Timeout) : DEFAULT_SCRIPT_TIMEOUT_MS
+  const cancelTimeout = new AbortController()
   try {
     const command = [script.Command, ...(script.Args ?? [])]
     const session = await control.exec({ command, tty: undefined })
     session.stdin.end()
     session.stdout.resume()
     session.stderr.resume()
-    const late = pause(clock, timeoutMs, AbortSignal.any([over.signal, signal]))
-    const code = await Promise.race([session.exited, late.then(() => undefined)])
+    const timeout = sleep(clock, timeoutMs, AbortSignal.any([cancelTimeout.signal, signal]))
+    const code = await Promise.race([session.exited, timeout.then(() => undefined)])
     if (code === 0) return undefined
     if (code !== undefined) return `it ended with code ${code}`
     session.hangUp()
@@ -83,6 +89,6 @@ async function runScriptOnce(
   } catch (thrown) {
     return errorMessage(thrown)
   } finally {
-    over.abort()
+    cancelTimeout.abort()
   }
 }

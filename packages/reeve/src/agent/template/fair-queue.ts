@@ -1,14 +1,14 @@
-/** Where an item waits. */
-export interface QueueOwner {
+/** Queue to which an item belongs. */
+export interface TemplateQueueOwner {
   readonly namespace: string
   readonly job: string
 }
 
 /**
- * Items that wait for their turn: namespaces take turns, inside each its jobs take turns, and a job
- * has its items in order. A job with many items delays its own, not those of others.
+ * Fair queue: round-robin between namespaces, then between the jobs of a namespace, in order within
+ * a job. A job with many items only delays its own.
  */
-export class FairQueue<Item extends { readonly owner: QueueOwner }> {
+export class TemplateQueue<Item extends { readonly owner: TemplateQueueOwner }> {
   readonly #namespaces = new Map<string, Map<string, Item[]>>()
 
   push(item: Item): void {
@@ -19,13 +19,13 @@ export class FairQueue<Item extends { readonly owner: QueueOwner }> {
     this.#namespaces.set(namespace, jobs.set(job, items))
   }
 
-  /** The next item of an owner that may have a turn now; undefined when there is none. */
-  take(mayRun: (owner: QueueOwner) => boolean): Item | undefined {
+  /** The next item of an eligible owner; undefined if there is none. */
+  shift(mayRun: (owner: TemplateQueueOwner) => boolean): Item | undefined {
     for (const [namespace, jobs] of this.#namespaces) {
       for (const [job, items] of jobs) {
         if (!mayRun({ namespace, job })) continue
         const item = items.shift()
-        // Maps keep the order of insertion: whoever had a turn goes to the end.
+        // Maps keep insertion order: move the owner to the end.
         jobs.delete(job)
         if (items.length > 0) jobs.set(job, items)
         this.#namespaces.delete(namespace)
@@ -39,13 +39,13 @@ export class FairQueue<Item extends { readonly owner: QueueOwner }> {
   remove(item: Item): void {
     const { namespace, job } = item.owner
     const jobs = this.#namespaces.get(namespace)
-    const left = jobs?.get(job)?.filter((one) => one !== item) ?? []
-    if (left.length > 0) jobs?.set(job, left)
+    const remaining = jobs?.get(job)?.filter((queued) => queued !== item) ?? []
+    if (remaining.length > 0) jobs?.set(job, remaining)
     else jobs?.delete(job)
     if (jobs?.size === 0) this.#namespaces.delete(namespace)
   }
 
-  /** Takes everything. */
+  /** Removes and returns all items. */
   drain(): readonly Item[] {
     const all = [...this.#namespaces.values()].flatMap((jobs) => [...jobs.values()].flat())
     this.#namespaces.clear()

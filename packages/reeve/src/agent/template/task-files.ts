@@ -1,31 +1,31 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type { TaskIsolation } from '../driver.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { Beneath, type Owner } from '../store/beneath.ts'
+import { SafeDirectory, type Owner } from '../store/beneath.ts'
 import { errorCode } from '../store/state-file.ts'
-import { isSeenByTask, placeInTask, type PlaceBelow } from '../store/task-place.ts'
+import { isTaskVisiblePath, resolveTaskPath, type ContainedPath } from '../store/task-place.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 
-/** The files of one task, reached so that nothing it plants leads elsewhere. */
+/** Files of one task, accessed without following planted links. */
 export class TaskFiles {
-  readonly #place: { readonly paths: TaskPaths; readonly isolation: TaskIsolation }
+  readonly #taskLocation: { readonly paths: TaskPaths; readonly isolation: TaskIsolation }
 
   constructor(place: { readonly paths: TaskPaths; readonly isolation: TaskIsolation }) {
-    this.#place = place
+    this.#taskLocation = place
   }
 
-  /** Fault `task-invalid` when the path leads out of the task's directories. */
-  place(path: string): PlaceBelow {
-    return placeInTask(path, this.#place)
+  /** Fault `task-invalid` if the path leads out of the task's directories. */
+  resolvePath(path: string): ContainedPath {
+    return resolveTaskPath(path, this.#taskLocation)
   }
 
-  /** Undefined when there is no such file. */
-  async read(place: PlaceBelow): Promise<string | undefined> {
-    const name = place.parts.at(-1)
+  /** Reads a file; undefined if it does not exist. */
+  async read(location: ContainedPath): Promise<string | undefined> {
+    const name = location.parts.at(-1)
     if (name === undefined) return undefined
     try {
-      const bytes = await this.#inside(place, undefined, (parent) =>
-        parent.read(name, AGENT_LIMITS.templateFileBytesMax),
+      const bytes = await this.#inParentDirectory(location, undefined, (parent) =>
+        parent.readFile(name, AGENT_LIMITS.templateFileBytesMax),
       )
       return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
     } catch (thrown) {
@@ -35,43 +35,54 @@ export class TaskFiles {
   }
 
   /**
-   * What a template names; undefined while it is not there. A path of the machine is taken as one
-   * below the task's own directory, where nobody waits for it: Fault `task-invalid`.
+   * Reads an included file; undefined if it does not exist yet. A host path that cannot exist in
+   * the task's directory is a Fault `task-invalid`.
    */
   async include(path: string): Promise<string | undefined> {
-    const text = await this.read(this.place(path))
-    if (text !== undefined || !path.startsWith('/') || isSeenByTask(path, this.#place)) return text
-    const where = "the task's directory and the alloc directory"
+    const content = await this.read(this.resolvePath(path))
+    if (
+      content !== undefined ||
+      !path.startsWith('/') ||
+      isTaskVisiblePath(path, this.#taskLocation)
+    )
+      return content
+    const allowedLocations = "the task's directory and the alloc directory"
     throw new Fault(
       'task-invalid',
-      `${JSON.stringify(path)} is not there: files come from ${where}`,
+      `${JSON.stringify(path)} is not there: files come from ${allowedLocations}`,
     )
   }
 
-  async write(place: PlaceBelow, bytes: Uint8Array, options: WriteOptions): Promise<void> {
-    const name = place.parts.at(-1) ?? ''
-    await this.#inside(place, { mode: 0o755, owner: options.directoryOwner }, (parent) =>
-      parent.write(name, bytes, options),
+  async write(
+    location: ContainedPath,
+    bytes: Uint8Array,
+    options: TaskFileWriteOptions,
+  ): Promise<void> {
+    const name = location.parts.at(-1) ?? ''
+    await this.#inParentDirectory(
+      location,
+      { mode: 0o755, owner: options.directoryOwner },
+      (parent) => parent.writeFile(name, bytes, options),
     )
   }
 
-  async #inside<T>(
-    { root, parts }: PlaceBelow,
+  async #inParentDirectory<T>(
+    { root, parts }: ContainedPath,
     make: { readonly mode: number; readonly owner?: Owner | undefined } | undefined,
-    work: (parent: Beneath) => Promise<T>,
+    work: (parent: SafeDirectory) => Promise<T>,
   ): Promise<T> {
-    const top = await Beneath.open(root)
+    const top = await SafeDirectory.open(root)
     try {
-      return await top.within({ parts: parts.slice(0, -1), make }, work)
+      return await top.withSubdirectory({ parts: parts.slice(0, -1), make }, work)
     } finally {
       await top.close()
     }
   }
 }
 
-interface WriteOptions {
+interface TaskFileWriteOptions {
   readonly mode: number
   readonly owner?: Owner | undefined
-  /** Gets the directories that have to be made. */
+  /** Owner of directories that have to be created. */
   readonly directoryOwner?: Owner | undefined
 }

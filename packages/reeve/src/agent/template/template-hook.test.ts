@@ -12,7 +12,7 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { AgentTask } from '../assignment.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { DiskWorkspace } from '../store/workspace.ts'
-import { taskHooks } from '../task/task-hooks.ts'
+import { buildTaskHooks } from '../task/task-hooks.ts'
 
 function aTemplate(fields: Partial<Template> = {}): Template {
   return {
@@ -68,7 +68,7 @@ async function aBench(
   const task = aTask({ Templates: templates, ...options.task })
   const bench = await aRunner(anAssignment({ tasks: [task] }), {
     workspace: new DiskWorkspace(root),
-    taskHooks: taskHooks({ catalog: () => catalog }),
+    taskHooks: buildTaskHooks({ catalogFor: () => catalog }),
   })
   ending.push(() => bench.runner.destroy())
   return {
@@ -137,7 +137,7 @@ test('variables of a rendered file come last', async (t) => {
   assert.equal(launch?.env['REEVE_ALLOC_ID'], allocationId(1))
 })
 
-test('a task waits for what its templates need, and says for what', async (t) => {
+test('a task waits for its template dependencies and lists the missing ones', async (t) => {
   const EmbeddedTmpl =
     '{{ range service "db" }}{{ .Address }}:{{ .Port }} {{ end }}{{ with variable "a/b" }}{{ .k }}{{ end }}'
   const bench = await aBench(t, [aTemplate({ EmbeddedTmpl })])
@@ -252,7 +252,7 @@ test('a restart wins over a signal', async (t) => {
   assert.ok(!(process?.signals ?? []).includes('SIGHUP'))
 })
 
-test('a text that cannot be rendered later leaves the old one, and is told', async (t) => {
+test('a later rendering error keeps the old file and adds an event', async (t) => {
   const catalog = new FakeCatalog()
   catalog.variables.set('v', { k: '1' })
   const EmbeddedTmpl = '{{ with variable "v" }}{{ .k }}{{ end }}'

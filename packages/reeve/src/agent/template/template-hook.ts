@@ -1,12 +1,12 @@
-import type { Catalog } from '../catalog.ts'
+import type { ServiceCatalog } from '../catalog.ts'
 import type { TaskHook, TaskHookContext } from '../task/task-hook.ts'
 import { runScript } from './change-actions.ts'
 import { TemplateManager } from './template-manager.ts'
 import type { TemplateRenderer } from './template-renderer.ts'
 
-/** Renders the templates of a task before each start, and keeps them true while it runs. */
-export function templateHook(
-  catalogOf: (context: TaskHookContext) => Catalog | undefined,
+/** Renders the templates of a task before each start, and again when a dependency changes. */
+export function newTemplateHook(
+  catalogOf: (context: TaskHookContext) => ServiceCatalog | undefined,
   renderer: TemplateRenderer,
 ): () => TaskHook {
   return () => {
@@ -14,10 +14,10 @@ export function templateHook(
     let isStarted = false
     return {
       name: 'templates',
-      once: false,
+      runsOnce: false,
       applies: ({ task }) => (task.Templates ?? []).length > 0,
       async beforeStart(context) {
-        // Anew for each start: the task may have been changed since.
+        // Created for each start: the task may have been updated.
         manager?.close()
         manager = new TemplateManager(context, catalogOf(context), renderer)
         return { env: await manager.renderInitial(context.signal) }
@@ -32,7 +32,7 @@ export function templateHook(
         if (isStarted) return
         isStarted = true
         for (const { ChangeMode, ChangeScript: script } of context.task.Templates ?? []) {
-          // Not waited for: the task runs, and a script may take its time.
+          // Not awaited: the task is running, and a script may take time.
           if (ChangeMode === 'script' && script?.RunOnFirstRender === true) {
             void runScript(script, context)
           }

@@ -111,14 +111,18 @@ const policyCommands: readonly CommandSpec[] = [
     ],
     args: [
       POLICY,
-      { usage: '<FILE>', help: 'a file with rules; "-" reads standard input', completes: 'file' },
+      {
+        usage: '<FILE>',
+        help: 'a file with rules; "-" reads standard input',
+        completionKind: 'file',
+      },
     ],
     flags: [
       { usage: '--description <TEXT>', help: 'description' },
       {
         usage: '--job <JOB>',
         help: 'attach the policy to the workload identity of this job',
-        completes: 'job',
+        completionKind: 'job',
       },
       { usage: '--group <GROUP>', help: 'only this group of the job' },
       { usage: '--task <TASK>', help: 'only this task of the group' },
@@ -222,7 +226,7 @@ export const aclCommands: readonly CommandSpec[] = [
       {
         usage: '[FILE]',
         help: 'a file with the secret to use; "-" reads standard input',
-        completes: 'file',
+        completionKind: 'file',
       },
     ],
     isRead: true,

@@ -13,7 +13,7 @@ export const agentCommands: readonly CommandSpec[] = [
       { line: 'reeve agent monitor --server leader --json', says: 'the leader, as JSON lines' },
     ],
     flags: [
-      { usage: '--node <NODE>', help: 'name or ID prefix of the node', completes: 'node' },
+      { usage: '--node <NODE>', help: 'name or ID prefix of the node', completionKind: 'node' },
       { usage: '--server <NAME>', help: 'name of the server, or "leader"' },
       {
         usage: '--log-level <LEVEL>',

@@ -1,21 +1,21 @@
 import type { CheckResult } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { table } from '../output/table.ts'
+import { renderTable } from '../output/table.ts'
 import { formatAge } from '../output/time.ts'
-import { toneOf } from '../output/tone.ts'
-import { callFor, chosenAllocation } from './find-allocation.ts'
+import { statusStyle } from '../output/tone.ts'
+import { allocationRequest, resolveAllocation } from './find-allocation.ts'
 
-/** `alloc checks`: the latest result of every health check; fails while one of them does. */
-export async function runAllocChecks(invocation: Invocation): Promise<number> {
+/** `alloc checks`: prints the latest result of each health check; exits with 1 while one fails. */
+export async function runAllocChecks(invocation: CommandContext): Promise<number> {
   const { args, client, output } = invocation
-  const allocation = await chosenAllocation(invocation, args[0])
-  const { data } = await client.v1.readAllocationChecks(callFor(allocation))
+  const allocation = await resolveAllocation(invocation, args[0])
+  const { data } = await client.v1.readAllocationChecks(allocationRequest(allocation))
   const results = Object.values(data).toSorted(byService)
-  output.show(data, () =>
+  output.print(data, () =>
     results.length === 0
       ? `Allocation ${allocation.Name} has no health checks.`
-      : checksText(results, invocation),
+      : formatChecks(results, invocation),
   )
   return results.some(({ Status }) => Status === 'failure') ? EXIT_CODES.failed : EXIT_CODES.ok
 }
@@ -25,12 +25,12 @@ function byService(a: CheckResult, b: CheckResult): number {
   return one < other ? -1 : 1
 }
 
-function checksText(results: readonly CheckResult[], { host, output }: Invocation): string {
+function formatChecks(results: readonly CheckResult[], { host, output }: CommandContext): string {
   const rows = results.map((result) => [
     result.Service,
     result.Check,
     result.Task ?? '',
-    output.paint(toneOf(result.Status), result.Status),
+    output.paint(statusStyle(result.Status), result.Status),
     result.StatusCode === undefined ? '' : String(result.StatusCode),
     `${formatAge(host.nowMs() - result.Timestamp * 1000)} ago`,
   ])
@@ -38,5 +38,5 @@ function checksText(results: readonly CheckResult[], { host, output }: Invocatio
   const details = failures.map(
     ({ Service, Check, Output }) => `\nCheck "${Check}" of service "${Service}":\n${Output}\n`,
   )
-  return `${table(['Service', 'Check', 'Task', 'Status', 'Code', 'Checked'], rows)}${details.join('')}`
+  return `${renderTable(['Service', 'Check', 'Task', 'Status', 'Code', 'Checked'], rows)}${details.join('')}`
 }

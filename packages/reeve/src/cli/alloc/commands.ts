@@ -3,7 +3,7 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const ALLOC: ArgumentSpec = {
   usage: '<ALLOC>',
   help: 'an allocation: ID or prefix, JOB, JOB/GROUP or JOB/GROUP[INDEX]',
-  completes: 'allocation',
+  completionKind: 'allocation',
 }
 const OPTIONAL_ALLOC: ArgumentSpec = { ...ALLOC, usage: '[ALLOC]' }
 const OPTIONAL_TASK: ArgumentSpec = { usage: '[TASK]', help: 'the name of a task' }
@@ -11,7 +11,7 @@ const OPTIONAL_TASK: ArgumentSpec = { usage: '[TASK]', help: 'the name of a task
 const JOB: FlagSpec = {
   usage: '--job <JOB>',
   help: 'a running allocation of this job instead of ALLOC',
-  completes: 'job',
+  completionKind: 'job',
 }
 const INSTANCE: readonly FlagSpec[] = [
   JOB,
@@ -27,7 +27,7 @@ const TAIL: readonly FlagSpec[] = [
   { usage: '-c, --bytes <COUNT>', help: 'start with the last bytes' },
 ]
 
-/** Of everything that runs inside a task. */
+/** Flags of all commands that open a session in a task. */
 export const SESSION_FLAGS: readonly FlagSpec[] = [
   {
     usage: '-i, --interactive',
@@ -57,7 +57,7 @@ export const allocCommands: readonly CommandSpec[] = [
     args: [OPTIONAL_ALLOC],
     flags: [
       { usage: '--all', help: 'include terminal allocations' },
-      { usage: '--job <JOB>', help: 'only those of this job', completes: 'job' },
+      { usage: '--job <JOB>', help: 'only those of this job', completionKind: 'job' },
       VERBOSE,
     ],
     isRead: true,
@@ -105,7 +105,7 @@ export const allocCommands: readonly CommandSpec[] = [
     ],
     args: [OPTIONAL_ALLOC, { usage: '[COMMAND...]', help: 'the command and its arguments' }],
     flags: [...SESSION_FLAGS, TASK, ...INSTANCE],
-    passesRest: true,
+    passThroughArgs: true,
     load: async () => (await import('./exec.ts')).runAllocExec,
   },
   {
@@ -136,8 +136,8 @@ export const allocCommands: readonly CommandSpec[] = [
       { line: 'reeve alloc cp --task server seed.sql 8a7f:/local/seed.sql', says: 'upload a file' },
     ],
     args: [
-      { usage: '<FROM>', help: 'a path here, or ALLOC:PATH', completes: 'file' },
-      { usage: '<TO>', help: 'a path here, or ALLOC:PATH', completes: 'file' },
+      { usage: '<FROM>', help: 'a path here, or ALLOC:PATH', completionKind: 'file' },
+      { usage: '<TO>', help: 'a path here, or ALLOC:PATH', completionKind: 'file' },
     ],
     flags: [TASK],
     load: async () => (await import('./cp.ts')).runAllocCp,

@@ -2,21 +2,21 @@ const LINE_ENDS = new Set([0x0a, 0x0d])
 const DOT = 0x2e
 
 /**
- * Finds the way out of a terminal session in what is typed: at the beginning of a line the escape
- * character and a dot, as `ssh` has it. Everything a person types in raw mode goes to the command,
- * also Ctrl-C, so a command that hangs could not be left otherwise.
+ * Detects the escape sequence of a terminal session: at the start of a line the escape character
+ * and a dot, as in `ssh`. In raw mode all keys, including Ctrl-C, are sent to the command, so a
+ * session that hangs could not be ended otherwise.
  */
-export class EscapeReader {
+export class EscapeDetector {
   readonly #escape: number | undefined
   #isLineStart = true
   #isEscaped = false
 
-  /** Undefined finds nothing. */
+  /** Without an escape character, nothing is detected. */
   constructor(escape: string | undefined) {
     this.#escape = escape?.charCodeAt(0)
   }
 
-  /** What to send on, and whether the person wants to leave. */
+  /** Returns the bytes to send to the task and whether the user typed the escape sequence. */
   read(typed: Uint8Array): { readonly send: Uint8Array; readonly isLeaving: boolean } {
     if (this.#escape === undefined) return { send: typed, isLeaving: false }
     const send: number[] = []
@@ -32,7 +32,7 @@ export class EscapeReader {
     this.#isEscaped = !wasEscaped && this.#isLineStart && byte === escape
     if (this.#isEscaped) return []
     this.#isLineStart = LINE_ENDS.has(byte)
-    // Twice the escape character is one of them.
+    // Typing the escape character twice sends it once.
     return wasEscaped && byte !== escape ? [escape, byte] : [byte]
   }
 }

@@ -1,14 +1,14 @@
 import type { AllocationFailure, CheckResult, NextAttempt } from '@reeve/contract'
 import { ApiError } from '@reeve/sdk'
 import { msFromNs } from '@reeve/kit/duration.ts'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { formatAge } from '../output/time.ts'
 import { agoFromNs } from '../output/time.ts'
-import { shortId } from '../output/table.ts'
+import { shortenId } from '../output/table.ts'
 
-/** Why an allocation fails, as the server explains it; undefined when it cannot be asked. */
-export async function readFailure(
-  { client }: Invocation,
+/** Reads the failure report of an allocation; undefined if the server rejects the request. */
+export async function readFailureReport(
+  { client }: CommandContext,
   allocation: { readonly ID: string; readonly Namespace: string },
 ): Promise<AllocationFailure | undefined> {
   try {
@@ -16,16 +16,16 @@ export async function readFailure(
     const query = { namespace: allocation.Namespace }
     return (await client.v1.readAllocationFailure({ params, query })).data
   } catch (thrown) {
-    // The rest is shown nevertheless: servers of earlier versions do not have the route.
+    // The other details are printed without it: servers of earlier versions do not have the route.
     if (thrown instanceof ApiError) return undefined
     throw thrown
   }
 }
 
-/** The sentence, the lines that prove it, what follows, and what to do. */
-export function failureText(
+/** Formats a failure: cause, log lines, next attempt and remedies. */
+export function formatFailure(
   { Failure, Lines, LinesFrom, LinesOmitted, Check, NextAttempt, Remedies }: AllocationFailure,
-  { host, output: { paint } }: Invocation,
+  { host, output: { paint } }: CommandContext,
   count = 1,
 ): string {
   if (Failure === null) return ''
@@ -36,15 +36,15 @@ export function failureText(
   const from = LinesFrom === undefined ? '' : `  Last lines of ${LinesFrom}:\n`
   return [
     `${paint('bad', `${where}${Text}${often}`)}, ${ago}\n`,
-    Check === undefined ? '' : checkText(Check),
+    Check === undefined ? '' : formatCheck(Check),
     Lines === undefined ? '' : `${from}${Lines.map((line) => `    ${line}\n`).join('')}`,
     LinesOmitted === undefined ? '' : `  No log lines: ${LinesOmitted}\n`,
-    NextAttempt === null ? '' : `  Next: ${nextText(NextAttempt, host.nowMs())}\n`,
+    NextAttempt === null ? '' : `  Next: ${formatNextAttempt(NextAttempt, host.nowMs())}\n`,
     ...Remedies.map(({ Text: remedy, Command }) => `  ${remedy}:\n    ${Command}\n`),
   ].join('')
 }
 
-function checkText({ Check, Service, StatusCode, Output }: CheckResult): string {
+function formatCheck({ Check, Service, StatusCode, Output }: CheckResult): string {
   const status = StatusCode === undefined ? '' : ` answered ${StatusCode}`
   const body = Output.trimEnd()
     .split('\n')
@@ -53,8 +53,8 @@ function checkText({ Check, Service, StatusCode, Output }: CheckResult): string 
 }
 
 /** `in 14 s: Restart 3 on the same node; …` */
-function nextText({ Text, Time, AllocID }: NextAttempt, nowMs: number): string {
+function formatNextAttempt({ Text, Time, AllocID }: NextAttempt, nowMs: number): string {
   const dueMs = msFromNs(Time)
   const due = dueMs > nowMs ? `in ${formatAge(dueMs - nowMs)}: ` : ''
-  return `${due}${Text}${AllocID === '' ? '' : ` (${shortId(AllocID)})`}`
+  return `${due}${Text}${AllocID === '' ? '' : ` (${shortenId(AllocID)})`}`
 }

@@ -1,32 +1,34 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure, UsageError } from '../failure.ts'
-import { reasonOf } from '../reason.ts'
-import { callFor, chosenTask, findAllocation } from './find-allocation.ts'
+import { CommandError, UsageError } from '../failure.ts'
+import { systemErrorReason } from '../reason.ts'
+import { allocationRequest, resolveTask, findAllocation } from './find-allocation.ts'
 import { relayConnection, type RelayTarget } from './relay.ts'
 
 const LOOPBACK = '127.0.0.1'
 
-/** Every connection is an exec session, of which a token may have a limited number. */
+/**
+ * Maximum number of connections: each is an exec session, and the server limits sessions per token.
+ */
 const CONNECTIONS_MAX = 64
 
 /** `alloc port-forward`: connects local ports to ports of a task until Ctrl-C. */
-export async function runAllocPortForward(invocation: Invocation): Promise<number> {
+export async function runAllocPortForward(invocation: CommandContext): Promise<number> {
   const { args, flags, output, signal } = invocation
   const [given = '', ...texts] = args
   const pairs = texts.map(parsePorts)
   const allocation = await findAllocation(invocation, given)
-  const task = chosenTask(allocation, flags.text('task'))
-  const { params, query } = callFor(allocation)
+  const task = resolveTask(allocation, flags.string('task'))
+  const { params, query } = allocationRequest(allocation)
   const target = { allocId: params.alloc_id, namespace: query.namespace, task }
   const forwards: Forward[] = []
   try {
     for (const { local, remote } of pairs) {
       const forward = await startForward(invocation, local, { ...target, port: remote })
       forwards.push(forward)
-      output.say(
+      output.printLine(
         `Forwarding ${LOOPBACK}:${forward.port} to port ${remote} of task "${task}" in ${allocation.Name}.`,
       )
     }
@@ -38,7 +40,7 @@ export async function runAllocPortForward(invocation: Invocation): Promise<numbe
 }
 
 interface PortPair {
-  /** 0 is any free port. */
+  /** 0 selects any free port. */
   readonly local: number
   readonly remote: number
 }
@@ -60,8 +62,8 @@ interface Forward {
 }
 
 async function startForward(
-  invocation: Invocation,
-  local: number,
+  invocation: CommandContext,
+  localPort: number,
   target: RelayTarget,
 ): Promise<Forward> {
   const sockets = new Set<Socket>()
@@ -73,7 +75,7 @@ async function startForward(
   })
   server.maxConnections = CONNECTIONS_MAX
   return {
-    port: await listen(server, local),
+    port: await listen(server, localPort),
     stop() {
       server.close()
       for (const socket of sockets) socket.destroy()
@@ -86,7 +88,7 @@ async function listen(server: Server, local: number): Promise<number> {
     server.listen(local, LOOPBACK)
     await once(server, 'listening')
   } catch (thrown) {
-    throw new CommandFailure(`Cannot listen on ${LOOPBACK}:${local}: ${reasonOf(thrown)}.`, {
+    throw new CommandError(`Cannot listen on ${LOOPBACK}:${local}: ${systemErrorReason(thrown)}.`, {
       hint: 'Use another local port, as in 8080:80, or :80 for a free one.',
     })
   }

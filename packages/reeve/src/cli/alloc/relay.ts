@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { ExecError, type ExecSession } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
-import { reasonOf } from '../reason.ts'
+import type { CommandContext } from '../command.ts'
+import { systemErrorReason } from '../reason.ts'
 import { copyBytes } from './copy.ts'
-import { refusalOf } from './session.ts'
+import { describeExecError } from './session.ts'
 
 export interface RelayTarget {
   readonly allocId: string
@@ -13,8 +13,9 @@ export interface RelayTarget {
 }
 
 /**
- * Connects standard input and output with a port of the task; the port is an argument, never part
- * of the script. socat waits for the reply after the end of the request, by default half a second.
+ * Connects standard input and output with a port of the task. The port is passed as an argument,
+ * not as script text. `-t` lets socat wait for the response after the end of the request; its
+ * default is half a second.
  */
 const RELAY_SCRIPT = `
 if command -v socat >/dev/null; then exec socat -t 3600 - "TCP:127.0.0.1:$1"; fi
@@ -32,43 +33,45 @@ exit 127
 
 /** Serves one local connection; a failure ends only this connection. */
 export async function relayConnection(
-  { client, output, signal }: Invocation,
+  { client, output, signal }: CommandContext,
   socket: Socket,
   { port, ...task }: RelayTarget,
 ): Promise<void> {
-  const fail = (reason: string) => output.note(`Connection to port ${port}: ${reason}`)
-  // A client that resets its connection has left; nobody needs to know.
+  const fail = (reason: string) => output.printNotice(`Connection to port ${port}: ${reason}`)
+  // A connection reset by the client needs no report.
   socket.on('error', () => undefined)
   try {
     const command = ['/bin/sh', '-c', RELAY_SCRIPT, 'sh', String(port)]
     const session = await client.exec({ ...task, command, tty: false, signal })
     const problem = await relay(socket, session)
-    if (problem !== undefined && !hasLeft(socket, signal)) fail(problem)
+    if (problem !== undefined && !isClosed(socket, signal)) fail(problem)
     socket.destroySoon()
   } catch (thrown) {
-    if (!hasLeft(socket, signal))
-      fail(thrown instanceof ExecError ? refusalOf(thrown).message : reasonOf(thrown))
+    if (!isClosed(socket, signal))
+      fail(
+        thrown instanceof ExecError ? describeExecError(thrown).message : systemErrorReason(thrown),
+      )
     socket.destroy()
   }
 }
 
-function hasLeft(socket: Socket, signal: AbortSignal): boolean {
+function isClosed(socket: Socket, signal: AbortSignal): boolean {
   return socket.destroyed || signal.aborted
 }
 
-/** Copies in both directions until the task closes; returns why it failed, if it did. */
+/** Copies in both directions until the task closes the connection. Returns the failure, if any. */
 async function relay(socket: Socket, session: ExecSession): Promise<string | undefined> {
   const leave = () => session.close()
   socket.once('close', leave)
   try {
     let errors = ''
-    const sending = send(socket, session)
+    const sending = sendToTask(socket, session)
     await Promise.all([
-      copyBytes(session.stdout, (bytes) => written(socket, bytes)),
+      copyBytes(session.stdout, (bytes) => writeToSocket(socket, bytes)),
       copyBytes(session.stderr, async (bytes) => {
         if (errors.length < ERRORS_CHARS_MAX) errors += Buffer.from(bytes).toString('utf8')
       }),
-      Promise.race([session.exit, failureOf(sending)]),
+      Promise.race([session.exit, rejectionOf(sending)]),
     ])
     const code = await session.exit
     return code === 0 ? undefined : errors.trim() || `refused or lost (exit code ${code}).`
@@ -78,18 +81,21 @@ async function relay(socket: Socket, session: ExecSession): Promise<string | und
   }
 }
 
-/** Never resolves: a client that has sent everything still waits for the reply. */
-async function failureOf(sending: Promise<void>): Promise<never> {
+/** Rejects if sending fails; never resolves, because the client still waits for the response. */
+async function rejectionOf(sending: Promise<void>): Promise<never> {
   await sending
   return await new Promise<never>(() => undefined)
 }
 
 const ERRORS_CHARS_MAX = 1_000
 
-/** A task that no longer reads ends its output soon, which ends the relay. */
-async function send(socket: Socket, session: ExecSession): Promise<void> {
+/**
+ * Sends the client's bytes. Write errors are ignored: when the task stops reading, its output ends
+ * soon, which ends the relay.
+ */
+async function sendToTask(socket: Socket, session: ExecSession): Promise<void> {
   try {
-    // The socket is still written to when all of it has been read.
+    // The socket must stay writable after all of it has been read.
     for await (const chunk of socket.iterator({ destroyOnReturn: false }))
       await session.stdin.write(chunk)
     await session.stdin.close()
@@ -98,7 +104,7 @@ async function send(socket: Socket, session: ExecSession): Promise<void> {
   }
 }
 
-async function written(socket: Socket, bytes: Uint8Array): Promise<void> {
+async function writeToSocket(socket: Socket, bytes: Uint8Array): Promise<void> {
   if (socket.destroyed) return
   await new Promise<void>((resolve) => socket.write(bytes, () => resolve()))
 }

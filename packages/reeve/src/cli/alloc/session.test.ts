@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ExecError } from '@reeve/sdk'
 import { EXIT_CODES } from '../exit-code.ts'
-import { refusalOf } from './session.ts'
+import { describeExecError } from './session.ts'
 
 const cases = [
   {
@@ -26,7 +26,7 @@ const cases = [
 ]
 for (const { name, error, says, code } of cases)
   test(`session: ${name}`, () => {
-    const failure = refusalOf(error)
+    const failure = describeExecError(error)
     assert.match(failure.message, says)
     assert.equal(failure.code, code)
     assert.ok(failure.hint !== undefined)

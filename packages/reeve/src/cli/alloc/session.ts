@@ -1,132 +1,149 @@
 import { ExecError, type ExecSession } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure, UsageError } from '../failure.ts'
+import { CommandError, UsageError } from '../failure.ts'
 import type { CliHost } from '../host.ts'
 import { copyBytes } from './copy.ts'
-import { EscapeReader } from './escape.ts'
+import { EscapeDetector } from './escape.ts'
 
-const ESCAPE_DEFAULT = '~'
+const DEFAULT_ESCAPE = '~'
 
-/** Opens a session; `tty` gives what runs in it a terminal. */
+/** Opens an exec session, with a terminal if `tty` is set. */
 type OpenSession = (tty: boolean) => Promise<ExecSession>
 
-/** Joins this terminal, or these pipes, with what runs in a task; its exit code becomes ours. */
-export async function runSession(invocation: Invocation, open: OpenSession): Promise<number> {
+/** Connects this terminal or these pipes to a session in a task and returns its exit code. */
+export async function attachSession(
+  invocation: CommandContext,
+  open: OpenSession,
+): Promise<number> {
   const { host, signal } = invocation
-  const wish = wishOf(invocation)
+  const wish = sessionOptions(invocation)
   try {
     const session = await open(wish.isTerminal)
-    if (wish.isTerminal) session.resize(sizeOf(host))
-    return await attend(invocation, session, wish)
+    if (wish.isTerminal) session.resize(terminalSize(host))
+    return await pumpStreams(invocation, session, wish)
   } catch (thrown) {
-    if (thrown instanceof ExecError && !signal.aborted) throw refusalOf(thrown)
+    if (thrown instanceof ExecError && !signal.aborted) throw describeExecError(thrown)
     throw thrown
   }
 }
 
-interface SessionWish {
+interface SessionOptions {
   readonly isTerminal: boolean
-  /** Whether what comes in is sent on. */
-  readonly hasInput: boolean
+  /** Standard input is forwarded to the task. */
+  readonly forwardsInput: boolean
   readonly escape: string | undefined
 }
 
-/** Without flags it is what a person at a terminal, or a pipe, would expect. */
-function wishOf({ flags, host }: Invocation): SessionWish {
-  const isTyped = host.input.isTTY === true
-  const isAsked = flags.has('tty')
-  const hasInput = !flags.isOff('stdin')
-  if (isAsked && hasInput && !isTyped) {
+/**
+ * Reads the session flags. By default a terminal is allocated if standard input and output are one.
+ */
+function sessionOptions({ flags, host }: CommandContext): SessionOptions {
+  const isInputTerminal = host.input.isTTY === true
+  const isRequested = flags.has('tty')
+  const hasInput = !flags.isNegated('stdin')
+  if (isRequested && hasInput && !isInputTerminal) {
     throw new UsageError(
       '--tty needs a terminal, and standard input is none. Leave out -t to pipe.',
     )
   }
-  const isByDefault = hasInput && isTyped && host.isTerminal && !flags.has('interactive')
-  return { isTerminal: isAsked || isByDefault, hasInput, escape: escapeOf(flags.text('escape')) }
+  const isByDefault = hasInput && isInputTerminal && host.isTerminal && !flags.has('interactive')
+  return {
+    isTerminal: isRequested || isByDefault,
+    forwardsInput: hasInput,
+    escape: parseEscape(flags.string('escape')),
+  }
 }
 
-function escapeOf(text: string = ESCAPE_DEFAULT): string | undefined {
+function parseEscape(text: string = DEFAULT_ESCAPE): string | undefined {
   if (text === 'none') return undefined
   if (/^[!-~]$/.test(text)) return text
   throw new UsageError(`--escape is one character or "none", not "${text}".`)
 }
 
-function sizeOf(host: CliHost): { readonly height: number; readonly width: number } {
+function terminalSize(host: CliHost): { readonly height: number; readonly width: number } {
   return { height: host.rows(), width: host.columns() }
 }
 
-async function attend(
-  { host }: Invocation,
+async function pumpStreams(
+  { host }: CommandContext,
   session: ExecSession,
-  wish: SessionWish,
+  wish: SessionOptions,
 ): Promise<number> {
-  const input = wish.hasInput ? host.input : undefined
+  const input = wish.forwardsInput ? host.input : undefined
   const isRaw = wish.isTerminal && input?.isTTY === true
   const stopResizing = wish.isTerminal
-    ? host.onResize(() => session.resize(sizeOf(host)))
+    ? host.onResize(() => session.resize(terminalSize(host)))
     : () => undefined
-  const restore = isRaw ? host.rawTerminal?.() : undefined
+  const restore = isRaw ? host.enterRawMode?.() : undefined
   try {
-    const typing = sendInput(host, session, wish)
+    const inputTask = sendInput(host, session, wish)
     const outputs = Promise.all([
       copyBytes(session.stdout, (bytes) => host.outBytes(bytes)),
       copyBytes(session.stderr, (bytes) => host.errBytes(bytes)),
     ])
-    await Promise.race([Promise.all([outputs, session.exit]), failureOf(typing)])
+    await Promise.race([Promise.all([outputs, session.exit]), rejectionOf(inputTask)])
     return await session.exit
   } finally {
     restore?.()
     session.close()
     stopResizing()
-    // Whoever waits for more input would keep the process alive.
+    // A pending read of standard input would keep the process alive.
     input?.destroy?.()
   }
 }
 
-/** Never resolves: only a failure of the input ends a session, its end does not. */
-async function failureOf(typing: Promise<void>): Promise<never> {
+/**
+ * Rejects if reading the input fails; never resolves, because the end of the input does not end the
+ * session.
+ */
+async function rejectionOf(typing: Promise<void>): Promise<never> {
   await typing
   return await new Promise<never>(() => undefined)
 }
 
-async function sendInput(host: CliHost, session: ExecSession, wish: SessionWish): Promise<void> {
-  if (wish.hasInput) {
-    const reader = new EscapeReader(wish.isTerminal ? wish.escape : undefined)
+async function sendInput(host: CliHost, session: ExecSession, wish: SessionOptions): Promise<void> {
+  if (wish.forwardsInput) {
+    const reader = new EscapeDetector(wish.isTerminal ? wish.escape : undefined)
     for await (const chunk of host.input) {
       const { send, isLeaving } = reader.read(Buffer.from(chunk))
-      await sent(session.stdin.write(send))
-      if (isLeaving) throw new CommandFailure('Left the session.', { code: EXIT_CODES.interrupted })
+      await ignoreClosedInput(session.stdin.write(send))
+      if (isLeaving) throw new CommandError('Left the session.', { code: EXIT_CODES.interrupted })
     }
   }
-  await sent(session.stdin.close())
+  await ignoreClosedInput(session.stdin.close())
 }
 
-/** A command that no longer reads is no failure: it ends soon, or goes on without input. */
-async function sent(writing: Promise<void>): Promise<void> {
+/** Ignores write errors: a command may close its input and continue. */
+async function ignoreClosedInput(writing: Promise<void>): Promise<void> {
   await writing.catch((thrown: unknown) => {
     if (!(thrown instanceof ExecError)) throw thrown
   })
 }
 
-/** The connection ended without a word (RFC 6455 §7.1.5). */
-const LOST = 1006
+/** Close code of a connection that was lost (RFC 6455, section 7.1.5). */
+const ABNORMAL_CLOSURE = 1006
 
-/** The reason of the close is the refusal. */
-export function refusalOf({ code, reason, message }: ExecError): CommandFailure {
-  if (code === LOST)
-    return new CommandFailure('The connection was lost before the command ended.', {
+/** Converts a closed session to an error. Servers send the cause as close reason. */
+export function describeExecError({ code, reason, message }: ExecError): CommandError {
+  if (code === ABNORMAL_CLOSURE)
+    return new CommandError('The connection was lost before the command ended.', {
       code: EXIT_CODES.unreachable,
       hint: 'Try again. What it ran may have ended with it, or go on: look before doing it twice.',
     })
   const what = reason === '' ? message : reason
   const isDenied = /permission denied|token/i.test(what)
-  const hint = isDenied ? RIGHTS : what.endsWith('is not running') ? NOT_RUNNING : undefined
-  return new CommandFailure(what, {
+  const hint = isDenied
+    ? EXEC_CAPABILITIES_HINT
+    : what.endsWith('is not running')
+      ? NOT_RUNNING_HINT
+      : undefined
+  return new CommandError(what, {
     code: isDenied ? EXIT_CODES.denied : EXIT_CODES.failed,
     ...(hint === undefined ? {} : { hint }),
   })
 }
 
-const RIGHTS = 'It needs namespace:alloc-exec, and namespace:alloc-node-exec for raw_exec tasks.'
-const NOT_RUNNING = '"reeve alloc status ALLOC" shows the state of its tasks.'
+const EXEC_CAPABILITIES_HINT =
+  'It needs namespace:alloc-exec, and namespace:alloc-node-exec for raw_exec tasks.'
+const NOT_RUNNING_HINT = '"reeve alloc status ALLOC" shows the state of its tasks.'

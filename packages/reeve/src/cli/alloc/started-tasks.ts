@@ -1,6 +1,6 @@
 import type { AllocationStub } from '@reeve/contract'
 
-/** A task that has not started has no output yet. */
+/** Returns the tasks that have started and can therefore have output. */
 export function startedTasks({
   TaskStates,
 }: Pick<AllocationStub, 'TaskStates'>): readonly string[] {

@@ -1,19 +1,19 @@
 import type { ResourceUsage } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { sizeText } from '../output/size.ts'
-import { table } from '../output/table.ts'
-import { callFor, chosenAllocation, chosenTask } from './find-allocation.ts'
+import { formatSize } from '../output/size.ts'
+import { renderTable } from '../output/table.ts'
+import { allocationRequest, resolveAllocation, resolveTask } from './find-allocation.ts'
 
-/** What an allocation uses now, beside what it asked for. */
-export async function runAllocStats(invocation: Invocation): Promise<number> {
+/** `alloc stats`: prints the current and the reserved resources of an allocation. */
+export async function runAllocStats(invocation: CommandContext): Promise<number> {
   const { args, client, flags, output } = invocation
-  const allocation = await chosenAllocation(invocation, args[0])
-  const named = flags.text('task')
-  const task = named === undefined ? undefined : chosenTask(allocation, named)
-  const { params, query } = callFor(allocation)
+  const allocation = await resolveAllocation(invocation, args[0])
+  const named = flags.string('task')
+  const task = named === undefined ? undefined : resolveTask(allocation, named)
+  const { params, query } = allocationRequest(allocation)
   const { data } = await client.v1.readAllocationStats({ params, query: { ...query, task } })
-  output.show(data, () => {
+  output.print(data, () => {
     const tasks = Object.entries(data.Tasks).toSorted(([a], [b]) => (a < b ? -1 : 1))
     const rows = tasks.map(([name, { ResourceUsage }]) => {
       const asked = allocation.TaskResources?.[name]
@@ -22,12 +22,12 @@ export async function runAllocStats(invocation: Invocation): Promise<number> {
     if (rows.length === 0) return 'No task runs.'
     const sum = rows.length > 1 ? [usageRow('all', data.ResourceUsage, undefined)] : []
     const heading = ['Task', 'CPU', 'Reserved', 'CPU %', 'Memory', 'Reserved', 'Peak']
-    return table(heading, [...rows, ...sum])
+    return renderTable(heading, [...rows, ...sum])
   })
   return EXIT_CODES.ok
 }
 
-interface Asked {
+interface ReservedResources {
   readonly CPU: number
   readonly MemoryMB: number
 }
@@ -35,16 +35,16 @@ interface Asked {
 function usageRow(
   name: string,
   { CpuStats, MemoryStats }: ResourceUsage,
-  asked: Asked | undefined,
+  reserved: ReservedResources | undefined,
 ) {
   const used = MemoryStats.Usage > 0 ? MemoryStats.Usage : MemoryStats.RSS
   return [
     name,
     `${Math.round(CpuStats.TotalTicks)} MHz`,
-    asked === undefined ? '' : `${asked.CPU} MHz`,
+    reserved === undefined ? '' : `${reserved.CPU} MHz`,
     CpuStats.Percent.toFixed(1),
-    sizeText(used),
-    asked === undefined ? '' : `${asked.MemoryMB} MiB`,
-    MemoryStats.MaxUsage > 0 ? sizeText(MemoryStats.MaxUsage) : '',
+    formatSize(used),
+    reserved === undefined ? '' : `${reserved.MemoryMB} MiB`,
+    MemoryStats.MaxUsage > 0 ? formatSize(MemoryStats.MaxUsage) : '',
   ]
 }

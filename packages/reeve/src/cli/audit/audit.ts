@@ -1,55 +1,55 @@
 import type { AuditVia } from '@reeve/contract'
 import { isoFromMs, parseDurationMs } from '@reeve/kit/duration.ts'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'
-import { table } from '../output/table.ts'
+import { renderTable } from '../output/table.ts'
 
-/** The newest are what people look for. */
-const SHOWN_DEFAULT = 50
+/** Entries shown by default. */
+const DEFAULT_COUNT = 50
 
-/** `audit list`: both APIs, for whoever may do everything. */
-export async function runAuditList(invocation: Invocation): Promise<number> {
+/** `audit list`: lists the audit trail of both APIs; requires a management token. */
+export async function runAuditList(invocation: CommandContext): Promise<number> {
   const { client, flags, signal } = invocation
   const query = {
-    actor: flags.text('actor'),
-    action: flags.text('action'),
-    resource: flags.text('resource'),
-    ...timesOf(invocation),
+    actor: flags.string('actor'),
+    action: flags.string('action'),
+    resource: flags.string('resource'),
+    ...parseTimeRange(invocation),
   }
   const records = client.pages('listAuditRecords', { query, signal })
-  return await showTrail(invocation, records, (one) => ({
+  return await printTrail(invocation, records, (one) => ({
     time: one.Time,
-    who: one.Actor.Name || one.Actor.ID || one.Actor.Type,
+    actor: one.Actor.Name || one.Actor.ID || one.Actor.Type,
     action: one.Action,
     resources: one.Resources,
     namespace: one.Namespace,
     status: one.Status,
-    address: one.Via === undefined ? one.Address : `${one.Address} ${passedOn(one.Via)}`,
+    address: one.Via === undefined ? one.Address : `${one.Address} ${formatForwardedFrom(one.Via)}`,
   }))
 }
 
-/** The server at the address is one of that region, or says so. */
-function passedOn({ Region, Address }: AuditVia): string {
+/** Formats the region that forwarded the request, as reported by it. */
+function formatForwardedFrom({ Region, Address }: AuditVia): string {
   return Address === '' ? `(region ${Region})` : `(region ${Region}, for ${Address})`
 }
 
-/** `org audit NAME`: one organization, for its owners. */
-export async function runOrgAudit(invocation: Invocation): Promise<number> {
+/** `org audit NAME`: lists the audit trail of an organization, for its owners. */
+export async function runOrgAudit(invocation: CommandContext): Promise<number> {
   const { args, client, flags, signal } = invocation
   const entries = client.pages('listAuditTrail', {
     params: { organization_name: args[0] ?? '' },
     query: {
-      'filter[actor]': flags.text('actor'),
-      'filter[action]': flags.text('action'),
-      'filter[resource]': flags.text('resource'),
-      ...timesOf(invocation),
+      'filter[actor]': flags.string('actor'),
+      'filter[action]': flags.string('action'),
+      'filter[resource]': flags.string('resource'),
+      ...parseTimeRange(invocation),
     },
     signal,
   })
-  return await showTrail(invocation, entries, ({ attributes }) => ({
+  return await printTrail(invocation, entries, ({ attributes }) => ({
     time: attributes.timestamp,
-    who: attributes['actor-name'] || attributes['actor-id'] || attributes['actor-type'],
+    actor: attributes['actor-name'] || attributes['actor-id'] || attributes['actor-type'],
     action: attributes.action,
     resources: attributes.resources,
     namespace: '',
@@ -58,10 +58,10 @@ export async function runOrgAudit(invocation: Invocation): Promise<number> {
   }))
 }
 
-/** One write, whichever API tells of it. */
-interface Write {
+/** An audit entry of either API. */
+interface AuditEntry {
   readonly time: string
-  readonly who: string
+  readonly actor: string
   readonly action: string
   readonly resources: readonly string[]
   readonly namespace: string
@@ -69,12 +69,12 @@ interface Write {
   readonly address: string
 }
 
-async function showTrail<T>(
-  { flags, output }: Invocation,
+async function printTrail<T>(
+  { flags, output }: CommandContext,
   records: AsyncIterable<T>,
-  writeOf: (record: T) => Write,
+  writeOf: (record: T) => AuditEntry,
 ): Promise<number> {
-  const count = flags.whole('count') ?? SHOWN_DEFAULT
+  const count = flags.integer('count') ?? DEFAULT_COUNT
   const found: T[] = []
   let isCut = false
   for await (const one of records) {
@@ -85,27 +85,27 @@ async function showTrail<T>(
     found.push(one)
   }
   const heading = ['Time', 'Who', 'Action', 'What', 'Namespace', 'Status', 'From']
-  const row = (one: Write) => [
+  const row = (one: AuditEntry) => [
     one.time,
-    one.who,
+    one.actor,
     one.action,
     one.resources.join(', '),
     one.namespace,
     output.paint(one.status < 400 ? 'good' : 'bad', String(one.status)),
     one.address,
   ]
-  output.show(found, () =>
+  output.print(found, () =>
     found.length === 0
       ? 'Nothing like that was written.'
-      : table(heading, found.map(writeOf).map(row)),
+      : renderTable(heading, found.map(writeOf).map(row)),
   )
-  if (isCut) output.note(`Only the newest ${count}: --count shows more.`)
+  if (isCut) output.printNotice(`Only the newest ${count}: --count shows more.`)
   return EXIT_CODES.ok
 }
 
-function timesOf({ flags, host }: Invocation) {
+function parseTimeRange({ flags, host }: CommandContext) {
   const timeOf = (name: string): string | undefined => {
-    const text = flags.text(name)
+    const text = flags.string(name)
     if (text === undefined) return undefined
     const ago = parseDurationMs(text)
     if (ago !== undefined) return isoFromMs(host.nowMs() - ago)

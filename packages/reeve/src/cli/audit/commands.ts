@@ -1,5 +1,5 @@
 import type { CommandSpec } from '../command.ts'
-import { AUDIT_FLAGS } from './flags.ts'
+import { AUDIT_FILTER_FLAGS } from './flags.ts'
 
 export const auditCommands: readonly CommandSpec[] = [
   {
@@ -15,7 +15,7 @@ export const auditCommands: readonly CommandSpec[] = [
         says: 'requests that stopped this job',
       },
     ],
-    flags: AUDIT_FLAGS,
+    flags: AUDIT_FILTER_FLAGS,
     isRead: true,
     load: async () => (await import('./audit.ts')).runAuditList,
   },

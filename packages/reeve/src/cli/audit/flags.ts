@@ -1,7 +1,7 @@
 import type { FlagSpec } from '../command.ts'
 
-/** What narrows a trail of writes. */
-export const AUDIT_FLAGS: readonly FlagSpec[] = [
+/** Flags that filter an audit trail. */
+export const AUDIT_FILTER_FLAGS: readonly FlagSpec[] = [
   { usage: '--actor <ID>', help: 'only requests of the actor with this ID' },
   { usage: '--action <NAME>', help: 'only this operation, such as registerJob' },
   { usage: '--resource <NAME>', help: 'only requests on the resource with this ID or name' },

@@ -3,11 +3,11 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const DEPLOYMENT: ArgumentSpec = {
   usage: '<DEPLOYMENT>',
   help: 'the ID of a deployment, or a prefix of it',
-  completes: 'deployment',
+  completionKind: 'deployment',
 }
 const DETACH: FlagSpec = { usage: '-d, --detach', help: 'do not watch the deployment' }
 const LIST_FLAGS: readonly FlagSpec[] = [
-  { usage: '--job <JOB>', help: 'only those of this job', completes: 'job' },
+  { usage: '--job <JOB>', help: 'only those of this job', completionKind: 'job' },
   { usage: '--filter <EXPRESSION>', help: 'only entries that match this expression' },
   { usage: '-v, --verbose', help: 'show full IDs' },
 ]

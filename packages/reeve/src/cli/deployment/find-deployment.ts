@@ -1,16 +1,16 @@
 import type { Deployment } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
-import { findById } from '../find-id.ts'
+import type { CommandContext } from '../command.ts'
+import { resolveIdPrefix } from '../find-id.ts'
 
 export async function findDeployment(
-  { client, settings, signal }: Invocation,
+  { client, settings, signal }: CommandContext,
   given: string,
 ): Promise<Deployment> {
   const namespace = settings.namespace ?? '*'
-  return await findById({
+  return await resolveIdPrefix({
     noun: 'deployment',
-    given,
-    lists: 'reeve deployment list',
+    input: given,
+    listCommand: 'reeve deployment list',
     search: (prefix) => client.pages('listDeployments', { query: { prefix, namespace }, signal }),
     describe: ({ JobID, JobVersion, Status }) => `${JobID}, version ${JobVersion}, ${Status}`,
   })

@@ -1,17 +1,17 @@
 import { ApiError } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import type { Finding } from './finding.ts'
 
-/** One backup may be late; a second one that is missing is a reason to look. */
+/** Intervals without a backup that are tolerated. */
 const INTERVALS_MAX = 2
 
 /** Age of the last verified backup, if backups are on (docs/how-to/back-up-and-restore.md). */
-export async function backupsAreFresh({ client }: Invocation): Promise<readonly Finding[]> {
+export async function checkBackups({ client }: CommandContext): Promise<readonly Finding[]> {
   try {
     const { data } = await client.v1.readAgentSelf()
     return backupFindings(data.stats['backup'])
   } catch (thrown) {
-    // Callers that may not read the agent are told by other checks.
+    // Other checks report the missing permission.
     if (thrown instanceof ApiError && thrown.status === 403) return []
     throw thrown
   }
@@ -27,7 +27,7 @@ export function backupFindings(
   const age =
     last === ''
       ? 'There is no verified backup yet'
-      : `The last verified backup is ${ageText(ageSeconds)} old`
+      : `The last verified backup is ${formatBackupAge(ageSeconds)} old`
   const what = `${age} (${target})${error === '' ? '.' : `: ${error}`}`
   if (error === '' && ageSeconds <= limit) return [{ state: 'ok', what, next: undefined }]
   return [
@@ -39,7 +39,7 @@ export function backupFindings(
   ]
 }
 
-function ageText(seconds: number): string {
+function formatBackupAge(seconds: number): string {
   if (seconds < 120) return `${seconds} s`
   const minutes = Math.round(seconds / 60)
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`

@@ -1,49 +1,53 @@
 import type { AgentHealth } from '@reeve/contract'
 import { ApiError, CLOCK_SKEW_MS_MAX, clockSkewMs, healthInError, HEALTHY } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
-import { backupsAreFresh } from './backups-check.ts'
-import { copiesAreFresh } from './copies-check.ts'
+import type { CommandContext } from '../command.ts'
+import { checkBackups } from './backups-check.ts'
+import { checkReplication } from './copies-check.ts'
 import type { Finding } from './finding.ts'
-import { limitsAreFar } from './limits-check.ts'
-import { serverIsHealthy } from './server-check.ts'
-import { serversAreThere } from './servers-check.ts'
+import { checkLimits } from './limits-check.ts'
+import { checkServerHealth } from './server-check.ts'
+import { checkServers } from './servers-check.ts'
 
-type Check = (invocation: Invocation) => Promise<readonly Finding[]>
+type Check = (invocation: CommandContext) => Promise<readonly Finding[]>
 
 const NODES_MAX = 1_000
 const NAMED_MAX = 5
-const UNKNOWN_TOKEN = 403
+const FORBIDDEN = 403
 
-/** In the order in which one depends on the other. */
+/** All checks, ordered by dependency. */
 export const CHECKS: readonly Check[] = [
-  serverAnswers,
-  leaderIsKnown,
-  serversAreThere,
-  copiesAreFresh,
-  backupsAreFresh,
-  tokenIsKnown,
-  governanceAnswers,
-  nodesAreReady,
-  serverIsHealthy,
-  workHasPlace,
-  limitsAreFar,
+  checkServer,
+  checkLeader,
+  checkServers,
+  checkReplication,
+  checkBackups,
+  checkToken,
+  checkGovernance,
+  checkNodes,
+  checkServerHealth,
+  checkPlacement,
+  checkLimits,
 ]
 
-async function serverAnswers({ client, host, settings }: Invocation): Promise<readonly Finding[]> {
+async function checkServer({
+  client,
+  host,
+  settings,
+}: CommandContext): Promise<readonly Finding[]> {
   const before = host.nowMs()
   try {
     const { data, headers } = await client.v1.readAgentHealth()
     const clock = clockFinding(headers.get('date'), { before, after: host.nowMs() })
-    return [...partFindings(data, settings.address), clock]
+    return [...healthFindings(data, settings.address), clock]
   } catch (thrown) {
-    // Where a part is not well, the same is told as a refusal.
+    // An unhealthy agent returns the same document with an error status.
     const health = thrown instanceof ApiError ? healthInError(thrown) : undefined
     if (health === undefined) throw thrown
-    return partFindings(health, settings.address)
+    return healthFindings(health, settings.address)
   }
 }
 
-function partFindings(health: AgentHealth, address: string): readonly Finding[] {
+function healthFindings(health: AgentHealth, address: string): readonly Finding[] {
   return Object.entries(health).map(([part, { ok: isWell, message }]): Finding => {
     const what = `The ${part} of the agent at ${address} says: ${message}`
     if (isWell && message !== HEALTHY)
@@ -56,9 +60,9 @@ function partFindings(health: AgentHealth, address: string): readonly Finding[] 
 
 function clockFinding(date: string | null, between: Parameters<typeof clockSkewMs>[1]): Finding {
   const skewMs = clockSkewMs(date, between)
-  if (skewMs === undefined) return well('The server does not tell the time.')
+  if (skewMs === undefined) return okFinding('The server does not tell the time.')
   return skewMs <= CLOCK_SKEW_MS_MAX
-    ? well('The clocks of this machine and of the server agree.')
+    ? okFinding('The clocks of this machine and of the server agree.')
     : {
         state: 'warning',
         what: `The clocks of this machine and of the server are ${Math.round(skewMs / 1000)} s apart.`,
@@ -66,7 +70,7 @@ function clockFinding(date: string | null, between: Parameters<typeof clockSkewM
       }
 }
 
-async function leaderIsKnown({ client }: Invocation): Promise<readonly Finding[]> {
+async function checkLeader({ client }: CommandContext): Promise<readonly Finding[]> {
   const { data } = await client.v1.readLeader()
   return data === ''
     ? [
@@ -76,21 +80,21 @@ async function leaderIsKnown({ client }: Invocation): Promise<readonly Finding[]
           next: 'Look whether one of them runs and reaches the database.',
         },
       ]
-    : [well(`The leader is ${data}.`)]
+    : [okFinding(`The leader is ${data}.`)]
 }
 
-async function tokenIsKnown({ client, settings }: Invocation): Promise<readonly Finding[]> {
+async function checkToken({ client, settings }: CommandContext): Promise<readonly Finding[]> {
   const { token, sources } = settings
   try {
     const { data } = await client.v1.readOwnAclToken()
     const expiry = data.ExpirationTime === null ? '' : `, valid until ${data.ExpirationTime}`
     const from = `(from ${sources.token})`
-    return [well(`The token ${from} is "${data.Name}", of type ${data.Type}${expiry}.`)]
+    return [okFinding(`The token ${from} is "${data.Name}", of type ${data.Type}${expiry}.`)]
   } catch (thrown) {
     if (!(thrown instanceof ApiError)) throw thrown
     if (thrown.code === 'acl-disabled')
-      return [well('ACLs are disabled: /v1 accepts every request.')]
-    if (thrown.status !== UNKNOWN_TOKEN) throw thrown
+      return [okFinding('ACLs are disabled: /v1 accepts every request.')]
+    if (thrown.status !== FORBIDDEN) throw thrown
     return [tokenFinding(token, sources.token)]
   }
 }
@@ -109,10 +113,10 @@ function tokenFinding(token: string | undefined, source: string): Finding {
       }
 }
 
-async function governanceAnswers({ client, settings }: Invocation): Promise<readonly Finding[]> {
+async function checkGovernance({ client, settings }: CommandContext): Promise<readonly Finding[]> {
   try {
     const { data } = await client.v2.readAccount()
-    return [well(`The governance API knows the token as "${data.data.attributes.username}".`)]
+    return [okFinding(`The governance API knows the token as "${data.data.attributes.username}".`)]
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || thrown.status !== 401) throw thrown
     return [
@@ -120,7 +124,7 @@ async function governanceAnswers({ client, settings }: Invocation): Promise<read
         ? {
             state: 'warning',
             what: 'No token is sent, and the governance API answers nobody without one.',
-            // Without ACLs there is no bootstrap: only an agent with --dev has made a token.
+            // Without ACLs there is no bootstrap: only an agent with --dev has created a token.
             next:
               'Keep one with "reeve login": an agent with --dev prints it, else ' +
               '"reeve acl bootstrap", with ACLs on, makes the first one.',
@@ -134,7 +138,7 @@ async function governanceAnswers({ client, settings }: Invocation): Promise<read
   }
 }
 
-async function nodesAreReady({ client }: Invocation): Promise<readonly Finding[]> {
+async function checkNodes({ client }: CommandContext): Promise<readonly Finding[]> {
   const { data: nodes } = await client.v1.listNodes({ query: { per_page: NODES_MAX } })
   if (nodes.length === 0) {
     const next =
@@ -149,10 +153,14 @@ async function nodesAreReady({ client }: Invocation): Promise<readonly Finding[]
   const open = nodes.length - down.length - closed.length
   return [
     open > 0
-      ? well(`${countOf(open, 'node')} of ${nodes.length} can run allocations.`)
+      ? okFinding(`${countNoun(open, 'node')} of ${nodes.length} can run allocations.`)
       : { state: 'bad', what: 'No node can run allocations.', next: 'See "reeve node status".' },
-    ...listed(down, 'not ready', 'Look at their agents; "reeve node status NODE" tells more.'),
-    ...listed(closed, 'ineligible', '"reeve node eligibility --enable NODE" opens one.'),
+    ...nodeListFindings(
+      down,
+      'not ready',
+      'Look at their agents; "reeve node status NODE" tells more.',
+    ),
+    ...nodeListFindings(closed, 'ineligible', '"reeve node eligibility --enable NODE" opens one.'),
     ...nodes.flatMap(driverFindings).slice(0, NAMED_MAX),
   ]
 }
@@ -167,7 +175,7 @@ interface NodeFacts {
   > | null
 }
 
-/** A driver that is there and does not work; one that is not there is no illness. */
+/** Reports drivers that are detected and unhealthy. A driver that is not detected is no problem. */
 function driverFindings({ Name, Drivers }: NodeFacts): readonly Finding[] {
   return Object.entries(Drivers ?? {})
     .filter(([, driver]) => driver.Detected && !driver.Healthy)
@@ -178,7 +186,7 @@ function driverFindings({ Name, Drivers }: NodeFacts): readonly Finding[] {
     }))
 }
 
-function listed(
+function nodeListFindings(
   nodes: readonly { readonly Name: string }[],
   how: string,
   next: string,
@@ -186,29 +194,29 @@ function listed(
   if (nodes.length === 0) return []
   const names = nodes.slice(0, NAMED_MAX).map(({ Name }) => `"${Name}"`)
   const more = nodes.length > NAMED_MAX ? ' and others' : ''
-  const what = `${countOf(nodes.length, 'node')} ${nodes.length === 1 ? 'is' : 'are'} ${how}: `
+  const what = `${countNoun(nodes.length, 'node')} ${nodes.length === 1 ? 'is' : 'are'} ${how}: `
   return [{ state: 'warning', what: `${what}${names.join(', ')}${more}.`, next }]
 }
 
-async function workHasPlace({ client }: Invocation): Promise<readonly Finding[]> {
+async function checkPlacement({ client }: CommandContext): Promise<readonly Finding[]> {
   const query = { namespace: '*', status: 'blocked', per_page: NODES_MAX }
   const { data: blocked } = await client.v1.listEvaluations({ query })
   const jobs = [...new Set(blocked.map(({ JobID }) => JobID))]
-  if (jobs.length === 0) return [well('No job waits for capacity.')]
+  if (jobs.length === 0) return [okFinding('No job waits for capacity.')]
   const named = jobs.slice(0, NAMED_MAX).map((id) => `"${id}"`)
   return [
     {
       state: 'warning',
-      what: `${countOf(jobs.length, 'job')} ${jobs.length === 1 ? 'waits' : 'wait'} for capacity: ${named.join(', ')}.`,
+      what: `${countNoun(jobs.length, 'job')} ${jobs.length === 1 ? 'waits' : 'wait'} for capacity: ${named.join(', ')}.`,
       next: `"reeve job explain ${jobs[0] ?? ''}" says what would place it.`,
     },
   ]
 }
 
-function well(what: string): Finding {
+function okFinding(what: string): Finding {
   return { state: 'ok', what, next: undefined }
 }
 
-function countOf(count: number, noun: string): string {
+function countNoun(count: number, noun: string): string {
   return `${count} ${count === 1 ? noun : `${noun}s`}`
 }

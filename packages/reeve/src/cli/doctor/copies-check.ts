@@ -1,26 +1,26 @@
 import { ApiError } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import type { Finding } from './finding.ts'
 
-/** The question for news is repeated every few seconds; older copies are no longer kept. */
+/** Maximum lag: replicas are refreshed every few seconds. */
 const LAG_MS_MAX = 15_000
 
 /** Age of the replicas of the authoritative region, if there is one (docs/how-to/regions.md). */
-export async function copiesAreFresh({ client }: Invocation): Promise<readonly Finding[]> {
+export async function checkReplication({ client }: CommandContext): Promise<readonly Finding[]> {
   try {
     const { data } = await client.v1.readAgentSelf()
-    return copiesFindings(data.stats['replication'])
+    return replicationFindings(data.stats['replication'])
   } catch (thrown) {
-    // Who may not read the agent is not told.
+    // Other checks report the missing permission.
     if (thrown instanceof ApiError && thrown.status === 403) return []
     throw thrown
   }
 }
 
-export function copiesFindings(
+export function replicationFindings(
   stats: Readonly<Record<string, string>> | undefined,
 ): readonly Finding[] {
-  // The leader knows.
+  // Only the leader replicates; other servers report their role instead.
   if (stats === undefined || stats['role'] !== undefined) return []
   const region = stats['authoritative_region'] ?? ''
   const lagMs = Number(stats['lag_ms'] ?? Number.POSITIVE_INFINITY)
@@ -33,13 +33,13 @@ export function copiesFindings(
   return [
     {
       state: 'warning',
-      what: `The copies of region "${region}" ${ageText(lagMs)}${why}.`,
+      what: `The copies of region "${region}" ${formatReplicaAge(lagMs)}${why}.`,
       next: 'Look whether that region answers, and at acl.replication_token (docs/how-to/regions.md).',
     },
   ]
 }
 
-function ageText(lagMs: number): string {
+function formatReplicaAge(lagMs: number): string {
   return Number.isFinite(lagMs)
     ? `may be ${Math.round(lagMs / 1_000)} s old`
     : 'may be of any age, for they were not compared since this server leads'

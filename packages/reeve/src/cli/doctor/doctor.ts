@@ -1,31 +1,32 @@
 import { ApiError, ConnectionError } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import type { Tone } from '../output/style.ts'
+import type { TextStyle } from '../output/style.ts'
 import { CHECKS } from './checks.ts'
 import type { Finding } from './finding.ts'
 
-const SIGNS: Readonly<Record<Finding['state'], readonly [tone: Tone, sign: string]>> = {
-  ok: ['good', '✓'],
-  warning: ['warning', '!'],
-  bad: ['bad', '✗'],
-}
+const STATE_SYMBOLS: Readonly<Record<Finding['state'], readonly [tone: TextStyle, sign: string]>> =
+  {
+    ok: ['good', '✓'],
+    warning: ['warning', '!'],
+    bad: ['bad', '✗'],
+  }
 
-/** `doctor`: one line for each check, and the next step under what is not right. */
-export async function runDoctor(invocation: Invocation): Promise<number> {
+/** `doctor`: prints one line per finding, and the next step for each problem. */
+export async function runDoctor(invocation: CommandContext): Promise<number> {
   const { output } = invocation
   const findings: Finding[] = []
   for (const check of CHECKS) {
-    const found = await attempt(check, invocation)
-    // Several checks may be refused for one reason.
+    const found = await runCheck(check, invocation)
+    // Several checks may fail for the same reason, which is reported once.
     const isNews = ({ what }: Finding): boolean => findings.every((told) => told.what !== what)
     findings.push(...found.findings.filter(isNews))
-    if (found.isLast) break
+    if (found.stopsChecks) break
   }
-  output.show(findings, () =>
+  output.print(findings, () =>
     findings
       .map(({ state, what, next }) => {
-        const [tone, sign] = SIGNS[state]
+        const [tone, sign] = STATE_SYMBOLS[state]
         const step = next === undefined ? '' : `  ${output.paint('dim', next)}\n`
         return `${output.paint(tone, sign)} ${what}\n${step}`
       })
@@ -34,28 +35,28 @@ export async function runDoctor(invocation: Invocation): Promise<number> {
   return findings.some(({ state }) => state === 'bad') ? EXIT_CODES.failed : EXIT_CODES.ok
 }
 
-interface Attempt {
+interface CheckResult {
   readonly findings: readonly Finding[]
-  /** Whatever comes next would fail for the same reason. */
-  readonly isLast: boolean
+  /** The remaining checks are skipped, because they would fail for the same reason. */
+  readonly stopsChecks: boolean
 }
 
-async function attempt(
-  check: (invocation: Invocation) => Promise<readonly Finding[]>,
-  invocation: Invocation,
-): Promise<Attempt> {
+async function runCheck(
+  check: (invocation: CommandContext) => Promise<readonly Finding[]>,
+  invocation: CommandContext,
+): Promise<CheckResult> {
   try {
-    return { findings: await check(invocation), isLast: false }
+    return { findings: await check(invocation), stopsChecks: false }
   } catch (thrown) {
     if (thrown instanceof ConnectionError) {
-      return { findings: [unreachable(thrown, invocation)], isLast: true }
+      return { findings: [unreachableFinding(thrown, invocation)], stopsChecks: true }
     }
     if (!(thrown instanceof ApiError)) throw thrown
-    return { findings: [refused(thrown)], isLast: false }
+    return { findings: [rejectedFinding(thrown)], stopsChecks: false }
   }
 }
 
-function unreachable(error: ConnectionError, { settings }: Invocation): Finding {
+function unreachableFinding(error: ConnectionError, { settings }: CommandContext): Finding {
   const { address, sources } = settings
   return {
     state: 'bad',
@@ -64,8 +65,8 @@ function unreachable(error: ConnectionError, { settings }: Invocation): Finding 
   }
 }
 
-/** A check that this token may not make is no illness. */
-function refused({ status, text, message }: ApiError): Finding {
+/** Reports a rejected check. A missing permission is only a warning. */
+function rejectedFinding({ status, text, message }: ApiError): Finding {
   const said = text.trim() === '' ? message : text.trim()
   return status === 401 || status === 403
     ? { state: 'warning', what: `Not looked at: ${said}`, next: 'A management token sees more.' }

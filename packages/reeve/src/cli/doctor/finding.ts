@@ -1,4 +1,4 @@
-/** What a check found. */
+/** The result of a check. */
 export interface Finding {
   readonly state: 'ok' | 'warning' | 'bad'
   readonly what: string

@@ -1,20 +1,20 @@
 import type { MetricGauge } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import type { Finding } from './finding.ts'
 
 /** Share of a limit from which on an operator should know. */
-const NEAR = 0.8
+const WARNING_RATIO = 0.8
 
 /** The limits in force on the server that answers, and how near its busiest client is to each. */
-export async function limitsAreFar({ client }: Invocation): Promise<readonly Finding[]> {
+export async function checkLimits({ client }: CommandContext): Promise<readonly Finding[]> {
   const { data } = await client.v1.readMetrics()
   return limitsFindings(data.Gauges)
 }
 
-type Told = Pick<MetricGauge, 'Name' | 'Value' | 'Labels'>
+type LabeledGauge = Pick<MetricGauge, 'Name' | 'Value' | 'Labels'>
 
 /** One line for all limits, and one for each that is near or has rejected requests. */
-export function limitsFindings(gauges: readonly Told[]): readonly Finding[] {
+export function limitsFindings(gauges: readonly LabeledGauge[]): readonly Finding[] {
   const limits = valuesOf(gauges, 'service_limit', 'limit')
   const used = valuesOf(gauges, 'service_limit_used', 'limit')
   const rejected = valuesOf(gauges, 'service_requests_rejected_total', 'reason')
@@ -39,7 +39,7 @@ interface Limit {
 }
 
 function nearFindings({ name, max, used, rejected }: Limit): readonly Finding[] {
-  if (used < max * NEAR && rejected === 0) return []
+  if (used < max * WARNING_RATIO && rejected === 0) return []
   const since = rejected === 1 ? '1 request was' : `${rejected} requests were`
   return [
     {
@@ -58,7 +58,7 @@ const FILES_ADVICE =
   'docs/reference/limits.md says how many a server needs.'
 
 function valuesOf(
-  gauges: readonly Told[],
+  gauges: readonly LabeledGauge[],
   metric: string,
   label: string,
 ): ReadonlyMap<string, number> {

@@ -1,5 +1,5 @@
 import type { MetricGauge } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { DAY_MS } from '../output/time.ts'
 import type { Finding } from './finding.ts'
 
@@ -12,11 +12,11 @@ const FREE_RATIO_MIN = 0.1
 type Gauge = Pick<MetricGauge, 'Name' | 'Value'>
 
 /** Checks the node connections, certificate and disk of the responding server. */
-export async function serverIsHealthy(invocation: Invocation): Promise<readonly Finding[]> {
+export async function checkServerHealth(invocation: CommandContext): Promise<readonly Finding[]> {
   const { client, host } = invocation
   const { data } = await client.v1.readMetrics()
   const { Gauges: gauges } = data
-  const leads = valueOf(gauges, 'service_leader') === 1
+  const leads = gaugeValue(gauges, 'service_leader') === 1
   const ready = leads ? await countReadyNodes(invocation) : undefined
   return [
     ...connectionFindings(gauges, ready),
@@ -28,7 +28,7 @@ export async function serverIsHealthy(invocation: Invocation): Promise<readonly 
 export async function countReadyNodes({
   client,
   signal,
-}: Pick<Invocation, 'client' | 'signal'>): Promise<number> {
+}: Pick<CommandContext, 'client' | 'signal'>): Promise<number> {
   let ready = 0
   const query = { per_page: NODES_PER_PAGE }
   for await (const { Status } of client.pages('listNodes', { query, signal }))
@@ -44,9 +44,9 @@ export function connectionFindings(
   gauges: readonly Gauge[],
   ready: number | undefined,
 ): readonly Finding[] {
-  const connected = valueOf(gauges, 'service_nodes_connected')
+  const connected = gaugeValue(gauges, 'service_nodes_connected')
   if (ready === undefined || ready === 0 || connected === undefined) return []
-  if (connected >= ready) return [well(`All ready nodes are connected (${connected}).`)]
+  if (connected >= ready) return [okFinding(`All ready nodes are connected (${connected}).`)]
   return [
     {
       state: connected === 0 ? 'bad' : 'warning',
@@ -59,11 +59,11 @@ export function connectionFindings(
 }
 
 export function certificateFindings(gauges: readonly Gauge[], nowMs: number): readonly Finding[] {
-  const expiry = valueOf(gauges, 'service_certificate_expiry_timestamp_seconds')
+  const expiry = gaugeValue(gauges, 'service_certificate_expiry_timestamp_seconds')
   if (expiry === undefined) return []
   const days = Math.floor((expiry * 1_000 - nowMs) / DAY_MS)
   if (days >= CERTIFICATE_DAYS_MIN)
-    return [well(`The certificate of the server is valid for ${days} more days.`)]
+    return [okFinding(`The certificate of the server is valid for ${days} more days.`)]
   const until = new Date(expiry * 1_000).toISOString()
   return [
     {
@@ -75,10 +75,10 @@ export function certificateFindings(gauges: readonly Gauge[], nowMs: number): re
 }
 
 export function diskFindings(gauges: readonly Gauge[]): readonly Finding[] {
-  const ratio = valueOf(gauges, 'service_storage_free_ratio')
+  const ratio = gaugeValue(gauges, 'service_storage_free_ratio')
   if (ratio === undefined) return []
   const percent = Math.floor(ratio * 100)
-  if (ratio >= FREE_RATIO_MIN) return [well(`The disk of the server has ${percent} % free.`)]
+  if (ratio >= FREE_RATIO_MIN) return [okFinding(`The disk of the server has ${percent} % free.`)]
   return [
     {
       state: 'warning',
@@ -90,10 +90,10 @@ export function diskFindings(gauges: readonly Gauge[]): readonly Finding[] {
   ]
 }
 
-function valueOf(gauges: readonly Gauge[], metric: string): number | undefined {
+function gaugeValue(gauges: readonly Gauge[], metric: string): number | undefined {
   return gauges.find(({ Name }) => Name === metric)?.Value
 }
 
-function well(what: string): Finding {
+function okFinding(what: string): Finding {
   return { state: 'ok', what, next: undefined }
 }

@@ -1,6 +1,6 @@
 import type { AgentMember } from '@reeve/contract'
 import { ApiError } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import type { Finding } from './finding.ts'
 
 const NAMED_MAX = 5
@@ -9,12 +9,12 @@ const NAMED_MAX = 5
  * Whether the servers of the cluster and of its known regions are reachable
  * (docs/how-to/run-several-servers.md).
  */
-export async function serversAreThere({ client }: Invocation): Promise<readonly Finding[]> {
+export async function checkServers({ client }: CommandContext): Promise<readonly Finding[]> {
   try {
     const { data } = await client.v1.listAgentMembers()
     return serversFindings(data.Members, data.ServerRegion)
   } catch (thrown) {
-    // Who may not see the servers is not told.
+    // Other checks report the missing permission.
     if (thrown instanceof ApiError && thrown.status === 403) return []
     throw thrown
   }
@@ -22,7 +22,10 @@ export async function serversAreThere({ client }: Invocation): Promise<readonly 
 
 type Server = Pick<AgentMember, 'Name' | 'Status' | 'Tags'>
 
-/** One that was stopped was meant to be; one server alone is covered by the checks before. */
+/**
+ * Reports failed servers. Servers that left on purpose are ignored, and a single server is covered
+ * by the other checks.
+ */
 export function serversFindings(members: readonly Server[], ownRegion: string): readonly Finding[] {
   const staying = members.filter(({ Status }) => Status !== 'left')
   const failed = staying.filter(({ Status }) => Status === 'failed')
@@ -34,20 +37,20 @@ export function serversFindings(members: readonly Server[], ownRegion: string): 
   const isOwn = ({ Tags }: Server): boolean => (Tags['region'] ?? ownRegion) === ownRegion
   return [
     ...alive,
-    ...notResponding(failed.filter(isOwn), DATABASE_ADVICE),
+    ...notResponding(failed.filter(isOwn), SAME_REGION_ADVICE),
     ...notResponding(
       failed.filter((one) => !isOwn(one)),
-      REGION_ADVICE,
+      OTHER_REGION_ADVICE,
     ),
   ]
 }
 
-/** Servers of one region share a database, and are known by it. */
-const DATABASE_ADVICE =
+/** Servers of one region detect each other through the shared database. */
+const SAME_REGION_ADVICE =
   'Look at its log, and whether it reaches the database; "reeve server members" lists all.'
 
-/** Those of other regions are asked over the network. */
-const REGION_ADVICE =
+/** Servers of other regions are reached over the network. */
+const OTHER_REGION_ADVICE =
   'Look whether it runs, and at the network and the certificates between the regions; ' +
   '"reeve server members" lists all.'
 

@@ -3,11 +3,11 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const EVAL: ArgumentSpec = {
   usage: '<EVAL>',
   help: 'the ID of an evaluation, or a prefix of it',
-  completes: 'evaluation',
+  completionKind: 'evaluation',
 }
 const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'show full IDs' }
 const LIST_FLAGS: readonly FlagSpec[] = [
-  { usage: '--job <JOB>', help: 'only those of this job', completes: 'job' },
+  { usage: '--job <JOB>', help: 'only those of this job', completionKind: 'job' },
   { usage: '--status <STATUS>', help: 'only those with this status' },
   { usage: '--filter <EXPRESSION>', help: 'only entries that match this expression' },
   { usage: '--count <NUMBER>', help: 'number of entries (default: 50)' },

@@ -1,16 +1,16 @@
 import type { Evaluation } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
-import { findById } from '../find-id.ts'
+import type { CommandContext } from '../command.ts'
+import { resolveIdPrefix } from '../find-id.ts'
 
 export async function findEvaluation(
-  { client, settings, signal }: Invocation,
+  { client, settings, signal }: CommandContext,
   given: string,
 ): Promise<Evaluation> {
   const namespace = settings.namespace ?? '*'
-  return await findById({
+  return await resolveIdPrefix({
     noun: 'evaluation',
-    given,
-    lists: 'reeve eval list',
+    input: given,
+    listCommand: 'reeve eval list',
     search: (prefix) => client.pages('listEvaluations', { query: { prefix, namespace }, signal }),
     describe: ({ JobID, TriggeredBy, Status }) => `${JobID}, ${TriggeredBy}, ${Status}`,
   })

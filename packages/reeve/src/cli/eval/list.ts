@@ -1,21 +1,21 @@
 import type { Evaluation } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { idText } from '../find-id.ts'
-import { table } from '../output/table.ts'
+import { formatId } from '../find-id.ts'
+import { renderTable } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
-import { toneOf } from '../output/tone.ts'
+import { statusStyle } from '../output/tone.ts'
 
-/** The newest are what people look for. */
-const SHOWN_DEFAULT = 50
+/** Evaluations shown by default. */
+const DEFAULT_COUNT = 50
 
-export async function runEvalList(invocation: Invocation): Promise<number> {
+export async function runEvalList(invocation: CommandContext): Promise<number> {
   const { client, flags, output, signal } = invocation
-  const count = flags.whole('count') ?? SHOWN_DEFAULT
+  const count = flags.integer('count') ?? DEFAULT_COUNT
   const query = {
-    filter: flags.text('filter'),
-    job: flags.text('job'),
-    status: flags.text('status'),
+    filter: flags.string('filter'),
+    job: flags.string('job'),
+    status: flags.string('status'),
     reverse: true,
   }
   const found: Evaluation[] = []
@@ -27,30 +27,32 @@ export async function runEvalList(invocation: Invocation): Promise<number> {
     }
     found.push(one)
   }
-  output.show(found, () =>
-    found.length === 0 ? 'There are no such evaluations.' : evaluationTable(found, invocation),
+  output.print(found, () =>
+    found.length === 0
+      ? 'There are no such evaluations.'
+      : formatEvaluationTable(found, invocation),
   )
-  if (isCut) output.note(`Only the newest ${count}: --count shows more.`)
+  if (isCut) output.printNotice(`Only the newest ${count}: --count shows more.`)
   return EXIT_CODES.ok
 }
 
-type Listed = Pick<
+type ListedEvaluation = Pick<
   Evaluation,
   'ID' | 'JobID' | 'NodeID' | 'TriggeredBy' | 'Priority' | 'Status' | 'CreateTime'
 >
 
-export function evaluationTable(
-  evaluations: readonly Listed[],
-  { flags, host, output }: Invocation,
+export function formatEvaluationTable(
+  evaluations: readonly ListedEvaluation[],
+  { flags, host, output }: CommandContext,
 ): string {
   const isVerbose = flags.has('verbose')
   const rows = evaluations.map((one) => [
-    idText(one.ID, isVerbose),
+    formatId(one.ID, isVerbose),
     one.JobID,
     one.TriggeredBy,
     String(one.Priority),
-    output.paint(toneOf(one.Status), one.Status),
+    output.paint(statusStyle(one.Status), one.Status),
     agoFromNs(one.CreateTime, host.nowMs()),
   ])
-  return table(['ID', 'Job', 'Triggered by', 'Priority', 'Status', 'Created'], rows)
+  return renderTable(['ID', 'Job', 'Triggered by', 'Priority', 'Status', 'Created'], rows)
 }

@@ -1,65 +1,67 @@
 import type { Evaluation } from '@reeve/contract'
-import { allocationTable } from '../alloc/allocation-table.ts'
+import { formatAllocationTable } from '../alloc/allocation-table.ts'
 import type { AllocationStub } from '../alloc/find-allocation.ts'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { idText } from '../find-id.ts'
-import { knownFields, sections } from '../output/known-fields.ts'
-import { shortId } from '../output/table.ts'
+import { formatId } from '../find-id.ts'
+import { renderNonEmptyFields, joinSections } from '../output/known-fields.ts'
+import { shortenId } from '../output/table.ts'
 import { agoFromIso, agoFromNs } from '../output/time.ts'
-import { toneOf } from '../output/tone.ts'
-import { metricsText } from '../plan/metrics-text.ts'
+import { statusStyle } from '../output/tone.ts'
+import { formatPlacementFailure } from '../plan/metrics-text.ts'
 import { findEvaluation } from './find-evaluation.ts'
-import { evaluationTable, runEvalList } from './list.ts'
-import { settledEvaluation } from './settled-evaluation.ts'
+import { formatEvaluationTable, runEvalList } from './list.ts'
+import { waitForEvaluation } from './settled-evaluation.ts'
 
-export async function runEvalStatus(invocation: Invocation): Promise<number> {
+export async function runEvalStatus(invocation: CommandContext): Promise<number> {
   const { args, client, flags, output } = invocation
   const [given] = args
   if (given === undefined) return await runEvalList(invocation)
   const { ID, Namespace } = await findEvaluation(invocation, given)
-  if (flags.has('monitor')) await settledEvaluation(invocation, { id: ID, namespace: Namespace })
+  if (flags.has('monitor')) await waitForEvaluation(invocation, { id: ID, namespace: Namespace })
   const params = { eval_id: ID }
   const query = { namespace: Namespace, related: true }
   const { data } = await client.v1.readEvaluation({ params, query })
-  const made = await client.v1.listEvaluationAllocations({
+  const allocations = await client.v1.listEvaluationAllocations({
     params,
     query: { namespace: Namespace },
   })
-  output.show(data, () => evaluationText(data, made.data, invocation))
+  output.print(data, () => formatEvaluation(data, allocations.data, invocation))
   return exitCodeOf(data, flags.has('monitor'))
 }
 
-/** Only who waits for the outcome is told it by the exit code. */
+/** Returns the result as exit code with `--monitor`, otherwise success. */
 function exitCodeOf({ Status, FailedTGAllocs }: Evaluation, isWaiting: boolean): number {
   if (!isWaiting) return EXIT_CODES.ok
   if (Status === 'failed') return EXIT_CODES.failed
   return Object.keys(FailedTGAllocs ?? {}).length > 0 ? EXIT_CODES.unplaced : EXIT_CODES.ok
 }
 
-function evaluationText(
+function formatEvaluation(
   evaluation: Evaluation,
   made: readonly AllocationStub[],
-  invocation: Invocation,
+  invocation: CommandContext,
 ): string {
   const { FailedTGAllocs, RelatedEvals, ID } = evaluation
   const failed = Object.entries(FailedTGAllocs ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1))
   const { paint } = invocation.output
   const related = RelatedEvals ?? []
-  return sections([
+  return joinSections([
     overview(evaluation, invocation),
-    ...failed.map(([group, metrics]) => `${metricsText(group, metrics, paint)}\n`),
-    failed.length === 0 ? '' : `"reeve eval explain ${shortId(ID)}" says what would place them.\n`,
-    made.length === 0 ? '' : `Allocations\n${allocationTable(made, invocation)}`,
-    related.length === 0 ? '' : `Related\n${evaluationTable(related, invocation)}`,
+    ...failed.map(([group, metrics]) => `${formatPlacementFailure(group, metrics, paint)}\n`),
+    failed.length === 0
+      ? ''
+      : `"reeve eval explain ${shortenId(ID)}" says what would place them.\n`,
+    made.length === 0 ? '' : `Allocations\n${formatAllocationTable(made, invocation)}`,
+    related.length === 0 ? '' : `Related\n${formatEvaluationTable(related, invocation)}`,
   ])
 }
 
-function overview(evaluation: Evaluation, { flags, host, output }: Invocation): string {
+function overview(evaluation: Evaluation, { flags, host, output }: CommandContext): string {
   const isVerbose = flags.has('verbose')
-  const id = (text: string): string => idText(text, isVerbose)
+  const id = (text: string): string => formatId(text, isVerbose)
   const { Status } = evaluation
-  return knownFields([
+  return renderNonEmptyFields([
     ['ID', evaluation.ID],
     ['Namespace', evaluation.Namespace],
     ['Job', evaluation.JobID],
@@ -68,7 +70,7 @@ function overview(evaluation: Evaluation, { flags, host, output }: Invocation): 
     ['Type', evaluation.Type],
     ['Triggered by', evaluation.TriggeredBy],
     ['Priority', String(evaluation.Priority)],
-    ['Status', output.paint(toneOf(Status), Status)],
+    ['Status', output.paint(statusStyle(Status), Status)],
     ['Description', evaluation.StatusDescription],
     ['Waits until', agoFromIso(evaluation.WaitUntil, host.nowMs())],
     ['Made by', id(evaluation.PreviousEval)],

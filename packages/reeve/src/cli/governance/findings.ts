@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
 
-/** Where and why a policy said no, in one line. */
-export function findingText({ rule, file, line, column, message }: v2.PolicyFinding): string {
+/** Formats a policy finding with its source position in one line. */
+export function formatFinding({ rule, file, line, column, message }: v2.PolicyFinding): string {
   const place = [
     file ?? '',
     line === null ? '' : `line ${line}`,

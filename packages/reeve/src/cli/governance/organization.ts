@@ -1,26 +1,26 @@
-import type { FlagSpec, Invocation } from '../command.ts'
+import type { FlagSpec, CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure, UsageError } from '../failure.ts'
+import { CommandError, UsageError } from '../failure.ts'
 
 export const ORGANIZATION_FLAG: FlagSpec = {
   usage: '--organization <NAME>',
   help: 'the organization (REEVE_ORGANIZATION); optional if there is only one',
 }
 
-/** What `/api/v2` paths begin with. */
+/** Path parameters of organization routes. */
 export interface OrganizationParams {
   readonly organization_name: string
 }
 
-/** The organization that is meant: by flag, by environment, or because there is no other. */
-export async function organizationOf(invocation: Invocation): Promise<OrganizationParams> {
+/** Resolves the organization from flag or environment, or the only one that the token may see. */
+export async function resolveOrganization(invocation: CommandContext): Promise<OrganizationParams> {
   const { client, flags, host } = invocation
-  const named = flags.text('organization') || host.environment['REEVE_ORGANIZATION']
+  const named = flags.string('organization') || host.environment['REEVE_ORGANIZATION']
   if (named) return { organization_name: named }
   const { data } = await client.v2.listOrganizations()
   const [only, ...others] = data.data
   if (only === undefined) {
-    throw new CommandFailure('There is no organization yet, or none that this token may see.', {
+    throw new CommandError('There is no organization yet, or none that this token may see.', {
       code: EXIT_CODES.missing,
       hint: 'Make one with "reeve org create NAME --email you@example.com".',
     })

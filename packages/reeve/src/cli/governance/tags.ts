@@ -1,4 +1,4 @@
-import type { FlagSpec, Invocation } from '../command.ts'
+import type { FlagSpec, CommandContext } from '../command.ts'
 import { UsageError } from '../failure.ts'
 
 export const TAG_FLAG: FlagSpec = {
@@ -12,8 +12,8 @@ interface NewTag {
   readonly attributes: { readonly key: string; readonly value?: string }
 }
 
-/** `env=prod` and `audited` as bindings. */
-export function newTags(words: readonly string[]): readonly NewTag[] {
+/** Parses tags such as `env=prod` and `audited`. */
+export function parseTags(words: readonly string[]): readonly NewTag[] {
   return words.map((word) => {
     const at = word.indexOf('=')
     const [key, value] = at < 0 ? [word, ''] : [word.slice(0, at), word.slice(at + 1)]
@@ -22,20 +22,20 @@ export function newTags(words: readonly string[]): readonly NewTag[] {
   })
 }
 
-/** The relationship of a create or update, or nothing when no tag was given. */
-export function tagRelationship({ flags }: Invocation): {
+/** Returns the tag relationship of a request; empty if no tag is given. */
+export function tagRelationship({ flags }: CommandContext): {
   readonly 'tag-bindings'?: { readonly data: NewTag[] }
 } {
-  const tags = flags.texts('tag')
-  return tags.length === 0 ? {} : { 'tag-bindings': { data: [...newTags(tags)] } }
+  const tags = flags.strings('tag')
+  return tags.length === 0 ? {} : { 'tag-bindings': { data: [...parseTags(tags)] } }
 }
 
-interface Binding {
+interface TagBinding {
   readonly attributes: { readonly key: string; readonly value?: string | null }
 }
 
-/** `env=prod, audited`. */
-export function tagsText(bindings: readonly Binding[]): string {
+/** Formats tags as `env=prod, audited`. */
+export function formatTags(bindings: readonly TagBinding[]): string {
   return bindings
     .map(({ attributes: { key, value } }) => (value ? `${key}=${value}` : key))
     .join(', ')

@@ -1,44 +1,44 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { table } from '../output/table.ts'
+import { renderTable } from '../output/table.ts'
 
-interface Listing<T> {
+interface TableSpec<T> {
   readonly heading: readonly string[]
   readonly row: (one: T) => readonly string[]
-  /** What is said where there is nothing, with the next step. */
+  /** Text for an empty list, with the next step. */
   readonly empty: string
 }
 
-/** Shows everything of a list: a table for people, the resources for machines. */
-export async function showList<T>(
-  { output }: Invocation,
+/** Prints all items: as a table, or as JSON with `--json`. */
+export async function printList<T>(
+  { output }: CommandContext,
   items: AsyncIterable<T>,
-  { heading, row, empty }: Listing<T>,
+  { heading, row, empty }: TableSpec<T>,
 ): Promise<number> {
   const all: T[] = []
   for await (const item of items) all.push(item)
-  output.show(all, () => (all.length === 0 ? empty : table(heading, all.map(row))))
+  output.print(all, () => (all.length === 0 ? empty : renderTable(heading, all.map(row))))
   return EXIT_CODES.ok
 }
 
-/** The words of a list of switches that are on. */
-export function onText(switches: Readonly<Record<string, boolean>>): string {
-  const on = Object.entries(switches).filter(([, isOn]) => isOn)
-  return on.map(([name]) => name).join(', ')
+/** Joins the names of the enabled permissions. */
+export function enabledNames(switches: Readonly<Record<string, boolean>>): string {
+  const enabled = Object.entries(switches).filter(([, isOn]) => isOn)
+  return enabled.map(([name]) => name).join(', ')
 }
 
-/** `--no-x` is false, `--x` true, neither leaves it as it is. */
-export function switchOf({ flags }: Invocation, name: string): boolean | undefined {
+/** Returns true for `--x`, false for `--no-x` and undefined for neither. */
+export function booleanFlag({ flags }: CommandContext, name: string): boolean | undefined {
   if (flags.has(name)) return true
-  return flags.isOff(name) ? false : undefined
+  return flags.isNegated(name) ? false : undefined
 }
 
-/** The members that are not undefined. */
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+/** The same members, without `undefined` values. */
+type DefinedMembers<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 
-/** Without what was not said: an update changes only what it names. */
-export function given<T extends object>(attributes: T): Given<T> {
+/** Omits undefined attributes, so that an update leaves them unchanged. */
+export function omitUndefined<T extends object>(attributes: T): DefinedMembers<T> {
   const known = Object.entries(attributes).filter(([, value]) => value !== undefined)
-  // The entries that are left are those of the argument.
-  return Object.fromEntries(known) as Given<T>
+  // Proof: the remaining entries are members of the argument.
+  return Object.fromEntries(known) as DefinedMembers<T>
 }

@@ -1,6 +1,6 @@
 import type { Difference, ImportPlan, Item, Omission } from './import-plan.ts'
 
-/** How writing an action ended. */
+/** An action that could not be written. */
 export interface Failure extends Item {
   readonly error: string
 }
@@ -8,21 +8,21 @@ export interface Failure extends Item {
 export interface ImportResult {
   readonly applied: boolean
   readonly plan: ImportPlan<unknown>
-  /** Of what was written. */
+  /** Actions that failed. */
   readonly failures: readonly Failure[]
 }
 
-/** The report for machines. Bodies of writes are left out: they hold secrets. */
+/** The report as JSON. Request bodies are omitted, because they contain secrets. */
 export function reportData({ applied, plan, failures }: ImportResult): object {
-  const failed = new Map(failures.map((failure) => [keyOf(failure), failure.error]))
+  const failed = new Map(failures.map((failure) => [itemKey(failure), failure.error]))
   return {
     Applied: applied,
-    Actions: plan.actions.map(({ kind, name, do: verb, note }) => ({
+    Actions: plan.actions.map(({ kind, name, do: verb, details }) => ({
       Kind: kind,
       Name: name,
       Action: verb,
-      Note: note ?? '',
-      Error: failed.get(keyOf({ kind, name })) ?? '',
+      Note: details ?? '',
+      Error: failed.get(itemKey({ kind, name })) ?? '',
     })),
     Unchanged: plan.unchanged.map(({ kind, name }) => ({ Kind: kind, Name: name })),
     Differences: plan.differences.map(({ kind, name, field, source, target }) => ({
@@ -37,7 +37,7 @@ export function reportData({ applied, plan, failures }: ImportResult): object {
   }
 }
 
-function keyOf({ kind, name }: Item): string {
+function itemKey({ kind, name }: Item): string {
   return `${kind} ${name}`
 }
 
@@ -45,26 +45,31 @@ function omissionData({ kind, name, field, reason }: Omission): object {
   return { Kind: kind, Name: name, Field: field ?? '', Reason: reason }
 }
 
-/** The report for people. */
+/** Formats the report as text. */
 export function reportText(result: ImportResult, options: { overwrite: boolean }): string {
   const { applied, plan, failures } = result
-  const failed = new Set(failures.map(keyOf))
-  const done = plan.actions.filter((action) => !failed.has(keyOf(action)))
+  const failed = new Set(failures.map(itemKey))
+  const done = plan.actions.filter((action) => !failed.has(itemKey(action)))
   const written = (verb: 'create' | 'update') =>
     done
       .filter((action) => action.do === verb)
-      .map((one) => `${one.kind} ${one.name}${one.note === undefined ? '' : ` (${one.note})`}`)
+      .map(
+        (one) => `${one.kind} ${one.name}${one.details === undefined ? '' : ` (${one.details})`}`,
+      )
   const unchanged = plan.unchanged.length
   return [
-    section(applied ? 'Created' : 'To create', written('create')),
-    section(applied ? 'Updated' : 'To update', written('update')),
-    section(
+    formatSection(applied ? 'Created' : 'To create', written('create')),
+    formatSection(applied ? 'Updated' : 'To update', written('update')),
+    formatSection(
       'Failed',
       failures.map(({ kind, name, error }) => `${kind} ${name}: ${error}`),
     ),
-    section(differencesTitle(applied, options.overwrite), plan.differences.map(differenceLine)),
-    section('Not carried over', omissionLines(plan.omissions)),
-    section('To set by hand', omissionLines(plan.secrets)),
+    formatSection(
+      differencesTitle(applied, options.overwrite),
+      plan.differences.map(differenceLine),
+    ),
+    formatSection('Not carried over', omissionLines(plan.omissions)),
+    formatSection('To set by hand', omissionLines(plan.secrets)),
     unchanged === 0 ? '' : `${unchanged} unchanged\n`,
     nextStep(result),
   ]
@@ -77,7 +82,7 @@ function differencesTitle(applied: boolean, overwrite: boolean): string {
   return applied ? 'Different, overwritten' : 'Different, to be overwritten'
 }
 
-function section(title: string, lines: readonly string[]): string {
+function formatSection(title: string, lines: readonly string[]): string {
   if (lines.length === 0) return ''
   return `${title}: ${lines.length}\n${lines.map((line) => `  ${line}\n`).join('')}`
 }
@@ -85,26 +90,26 @@ function section(title: string, lines: readonly string[]): string {
 const VALUE_CHARS_MAX = 60
 
 function differenceLine({ kind, name, field, source, target }: Difference): string {
-  return `${kind} ${name}: ${field} is ${shown(source)} at the source, ${shown(target)} here`
+  return `${kind} ${name}: ${field} is ${formatValue(source)} at the source, ${formatValue(target)} here`
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === undefined || value === null || value === '') return 'empty'
   const text = JSON.stringify(value)
   return text.length <= VALUE_CHARS_MAX ? text : `${text.slice(0, VALUE_CHARS_MAX - 1)}…`
 }
 
-/** What has the same reason is one line. */
+/** Groups omissions with the same reason into one line. */
 function omissionLines(omissions: readonly Omission[]): readonly string[] {
-  const names = new Map<string, { readonly ofWhat: Omission; readonly names: string[] }>()
+  const names = new Map<string, { readonly omission: Omission; readonly names: string[] }>()
   for (const omission of omissions) {
     const { kind, name, field, reason } = omission
     const key = JSON.stringify([kind, field, reason])
     const group = names.get(key)
-    if (group === undefined) names.set(key, { ofWhat: omission, names: [name] })
+    if (group === undefined) names.set(key, { omission: omission, names: [name] })
     else group.names.push(name)
   }
-  return [...names.values()].map(({ ofWhat: { kind, field, reason }, names: group }) => {
+  return [...names.values()].map(({ omission: { kind, field, reason }, names: group }) => {
     const what = field === undefined ? '' : `: ${field}`
     return `${kind} ${group.join(', ')}${what}: ${reason}`
   })

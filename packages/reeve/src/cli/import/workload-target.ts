@@ -1,18 +1,18 @@
 import type { FieldDiff, JobDiff, ObjectDiff } from '@reeve/contract'
 import { ApiError, type Client } from '@reeve/sdk'
-import { mapLimited } from './import-source.ts'
+import { mapConcurrently } from './import-source.ts'
 import type { Fields } from './import-plan.ts'
 import type { JobRecord, JobVersionRecord } from './workload-inventory.ts'
 import type { FieldChange, JobCheck, JobWrite, WorkloadWrite } from './workload-plan.ts'
 
-/** What the target says of every job of the source, by namespace and id. Writes nothing. */
+/** Checks each source job against the target, by namespace and ID. Writes nothing. */
 export async function checkJobs(
   client: Client,
   jobs: readonly JobRecord[],
 ): Promise<ReadonlyMap<string, JobCheck>> {
   const { data } = await client.v1.listNamespaces()
   const namespaces = new Set(data.map(({ Name }) => Name))
-  const checks = await mapLimited(jobs, async (job) => {
+  const checks = await mapConcurrently(jobs, async (job) => {
     const key = `${job.namespace}/${job.id}`
     return [key, await checkJob(client, job, namespaces.has(job.namespace))] as const
   })
@@ -21,21 +21,27 @@ export async function checkJobs(
 
 async function checkJob(client: Client, job: JobRecord, hasNamespace: boolean): Promise<JobCheck> {
   const newest = job.versions.at(-1)
-  if (newest === undefined) return { known: undefined, refusal: undefined }
+  if (newest === undefined) return { existing: undefined, rejection: undefined }
   const known = hasNamespace ? await findJob(client, job) : undefined
-  // Where a namespace or pool is still to be created, the job is checked in one that is there.
-  const place = hasNamespace ? {} : { Namespace: 'default', NodePool: 'default' }
-  const refusal = await refusalOf(client, { ...bodyOf(newest), ...place })
-  if (refusal !== undefined || known === undefined) return { known: undefined, refusal }
+  // If the namespace does not exist yet, the job is validated in the default one.
+  const placementOverride = hasNamespace ? {} : { Namespace: 'default', NodePool: 'default' }
+  const refusal = await validationError(client, {
+    ...jobWithoutRegion(newest),
+    ...placementOverride,
+  })
+  if (refusal !== undefined || known === undefined)
+    return { existing: undefined, rejection: refusal }
   const isStopped = known.Stop
   for (let i = job.versions.length - 1; i >= 0; i--) {
     const differences = await differencesOf(client, job.versions[i] ?? newest)
-    if (differences.length === 0) return { known: { isStopped, equals: i, differences }, refusal }
-    // A job that runs was not left behind by an import that was interrupted.
-    if (!isStopped) return { known: { isStopped, equals: undefined, differences }, refusal }
+    if (differences.length === 0)
+      return { existing: { isStopped, equals: i, differences }, rejection: refusal }
+    // A running job was not left by an interrupted import.
+    if (!isStopped)
+      return { existing: { isStopped, equals: undefined, differences }, rejection: refusal }
   }
   const differences = await differencesOf(client, newest)
-  return { known: { isStopped, equals: undefined, differences }, refusal }
+  return { existing: { isStopped, equals: undefined, differences }, rejection: refusal }
 }
 
 async function findJob({ v1 }: Client, { namespace, id }: JobRecord) {
@@ -47,13 +53,13 @@ async function findJob({ v1 }: Client, { namespace, id }: JobRecord) {
   }
 }
 
-/** The region is the target's own; indexes and states mean nothing here. */
-function bodyOf({ job }: JobVersionRecord): Fields {
+/** Removes the region, which the target sets. */
+function jobWithoutRegion({ job }: JobVersionRecord): Fields {
   const { Region: _, ...body } = job
   return body
 }
 
-async function refusalOf({ v1 }: Client, job: Fields): Promise<string | undefined> {
+async function validationError({ v1 }: Client, job: Fields): Promise<string | undefined> {
   try {
     const { data } = await v1.validateJob({ body: { Job: job } })
     return data.ValidationErrors?.[0] ?? (data.Error === '' ? undefined : data.Error)
@@ -68,41 +74,44 @@ async function differencesOf(
   { v1 }: Client,
   version: JobVersionRecord,
 ): Promise<readonly FieldChange[]> {
-  const job = bodyOf(version)
+  const job = jobWithoutRegion(version)
   const params = { job_id: String(job['ID']) }
   const query = { namespace: String(version.job['Namespace']) }
   const { data } = await v1.planJob({ params, query, body: { Job: job, Diff: true } })
-  // A job that was imported is stopped until somebody starts it: that is no other job.
+  // Imported jobs are stopped until somebody starts them; that is no difference.
   return data.Diff === null ? [] : changesOf(data.Diff).filter(({ field }) => field !== 'Stop')
 }
 
 function changesOf({ Fields, Objects, TaskGroups }: JobDiff): readonly FieldChange[] {
   const inGroups = (TaskGroups ?? []).flatMap((group) => [
-    ...changedIn(group, `TaskGroups[${group.Name}]`),
+    ...collectChanges(group, `TaskGroups[${group.Name}]`),
     ...(group.Tasks ?? []).flatMap((task) =>
-      changedIn(task, `TaskGroups[${group.Name}].Tasks[${task.Name}]`),
+      collectChanges(task, `TaskGroups[${group.Name}].Tasks[${task.Name}]`),
     ),
   ])
-  return [...changedIn({ Fields, Objects }, ''), ...inGroups]
+  return [...collectChanges({ Fields, Objects }, ''), ...inGroups]
 }
 
-interface Changed {
+interface FieldChanges {
   readonly Fields: readonly FieldDiff[] | null
   readonly Objects: readonly ObjectDiff[] | null
 }
 
-/** The target's job is the old one of the comparison, the source's the new one. */
-function changedIn({ Fields: changed, Objects: objects }: Changed, path: string): FieldChange[] {
+/** Collects changed fields. In the diff, the target is the old job and the source the new one. */
+function collectChanges(
+  { Fields: changed, Objects: objects }: FieldChanges,
+  path: string,
+): FieldChange[] {
   const prefix = path === '' ? '' : `${path}.`
   return [
     ...(changed ?? [])
       .filter(({ Type }) => Type !== 'None')
       .map(({ Name, Old, New }) => ({ field: prefix + Name, source: New, target: Old })),
-    ...(objects ?? []).flatMap((object) => changedIn(object, prefix + object.Name)),
+    ...(objects ?? []).flatMap((object) => collectChanges(object, prefix + object.Name)),
   ]
 }
 
-/** Writes one action. Every one may be repeated. */
+/** Writes one action. Actions are idempotent. */
 export async function writeWorkload({ v1 }: Client, write: WorkloadWrite): Promise<void> {
   switch (write.type) {
     case 'namespace':
@@ -122,9 +131,9 @@ export async function writeWorkload({ v1 }: Client, write: WorkloadWrite): Promi
           }))
     case 'variable': {
       const { namespace, path, items, isNew } = write
-      // What somebody has written meanwhile is not overwritten.
+      // A variable created in the meantime is not overwritten.
       const query = { namespace, ...(isNew ? { cas: '0' } : {}) }
-      // Values of variables are texts.
+      // Proof: values of variables are strings.
       const body = { Items: items as Readonly<Record<string, string>> }
       return void (await v1.writeVariable({ params: { path }, query, body }))
     }
@@ -136,8 +145,8 @@ export async function writeWorkload({ v1 }: Client, write: WorkloadWrite): Promi
 async function register(v1: Client['v1'], version: JobWrite): Promise<void> {
   const { submission = null } = version
   const namespace = String(version.job['Namespace'])
-  // The target validates whatever it is given.
-  const Job = bodyOf(version) as never
+  // Proof: the target validates the job.
+  const Job = jobWithoutRegion(version) as never
   const body = { Job, Submission: submission, Stopped: version.isStopped }
   await v1.registerJob({ query: { namespace }, body })
 }

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { fileAccess } from './file-access.ts'
+import { createFileFunctions } from './file-access.ts'
 
 test('fileAccess: reads, finds and lists files beside the job file', async (t) => {
   const directory = await temporaryDirectory(t)
@@ -11,7 +11,7 @@ test('fileAccess: reads, finds and lists files beside the job file', async (t) =
   await writeFile(join(directory, 'conf/a.txt'), 'a')
   await writeFile(join(directory, 'conf/deep/b.txt'), 'b')
   await writeFile(join(directory, 'conf/deep/deeper/c.txt'), 'c')
-  const files = fileAccess(directory, { environment: { HOME: '/home/ada' } })
+  const files = createFileFunctions(directory, { environment: { HOME: '/home/ada' } })
   const read = files.read('conf/a.txt')
   assert.ok(read.ok && Buffer.from(read.value).toString() === 'a')
   assert.deepEqual(files.exists('conf/a.txt'), { ok: true, value: true })
@@ -35,7 +35,7 @@ const refused = [
 
 for (const { name, path, says } of refused)
   test(`fileAccess: ${name} is an error in words`, async (t) => {
-    const files = fileAccess(await temporaryDirectory(t), { environment: {} })
+    const files = createFileFunctions(await temporaryDirectory(t), { environment: {} })
     const read = files.read(path)
     assert.ok(!read.ok)
     assert.match(read.error, says)

@@ -5,12 +5,15 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { CliHost } from '../host.ts'
 
-/** Whatever a job file reads goes into the job, which may not be larger. */
+/** Maximum size of a file that a job file reads: its content becomes part of the job. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024
 const FILES_MAX = 10_000
 
-/** The files of this machine for `file()` and its like; relative ones are beside the job file. */
-export function fileAccess(
+/**
+ * Creates the local file functions of job files, such as `file()`. Relative paths start at the job
+ * file.
+ */
+export function createFileFunctions(
   directory: string,
   { environment }: Pick<CliHost, 'environment'>,
 ): FileFunctions {
@@ -24,13 +27,14 @@ export function fileAccess(
   }
 }
 
-class Unfit extends Error {}
+class UnsuitableFile extends Error {}
 
-function attempt<T>(look: () => T): Result<T, string> {
+function attempt<T>(operation: () => T): Result<T, string> {
   try {
-    return ok(look())
+    return ok(operation())
   } catch (thrown) {
-    // Of `ENOENT: no such file or directory, open '…'` the code says nothing to a person.
+    // Removes the code and the path of system errors such as `ENOENT: no such file or directory,
+    // open '…'`.
     return err(
       errorMessage(thrown)
         .replace(/^[A-Z]+: /, '')
@@ -39,9 +43,12 @@ function attempt<T>(look: () => T): Result<T, string> {
   }
 }
 
-/** What grows while it is read, such as a device, is not read to an end that never comes. */
+/**
+ * Reads a regular file up to the limit. The limit is checked while reading, because the file may
+ * grow.
+ */
 function readBounded(path: string): Uint8Array {
-  if (!statSync(path).isFile()) throw new Unfit(`${path} is not a regular file`)
+  if (!statSync(path).isFile()) throw new UnsuitableFile(`${path} is not a regular file`)
   const descriptor = openSync(path, 'r')
   try {
     const bytes = new Uint8Array(FILE_BYTES_MAX + 1)
@@ -49,7 +56,8 @@ function readBounded(path: string): Uint8Array {
     for (;;) {
       const count = readSync(descriptor, bytes, length, bytes.length - length, null)
       length += count
-      if (length > FILE_BYTES_MAX) throw new Unfit(`${path} has more than ${FILE_BYTES_MAX} bytes`)
+      if (length > FILE_BYTES_MAX)
+        throw new UnsuitableFile(`${path} has more than ${FILE_BYTES_MAX} bytes`)
       if (count === 0) return bytes.slice(0, length)
     }
   } finally {
@@ -60,7 +68,7 @@ function readBounded(path: string): Uint8Array {
 function isFile(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) return false
-  if (!found.isFile()) throw new Unfit(`${path} is not a regular file`)
+  if (!found.isFile()) throw new UnsuitableFile(`${path} is not a regular file`)
   return true
 }
 
@@ -72,7 +80,7 @@ function listFiles(root: string, depthMax: number): readonly string[] {
       if (entry.isFile()) found.push(path)
       else if (entry.isDirectory() && depth < depthMax) walk(path, depth + 1)
       if (found.length > FILES_MAX)
-        throw new Unfit(`there are more than ${FILES_MAX} files in ${root}`)
+        throw new UnsuitableFile(`there are more than ${FILES_MAX} files in ${root}`)
     }
   }
   walk('', 0)

@@ -3,25 +3,25 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const JOB: ArgumentSpec = {
   usage: '<JOB>',
   help: 'the ID of a job, or a prefix of it',
-  completes: 'job',
+  completionKind: 'job',
 }
 const FILE: ArgumentSpec = {
   usage: '<FILE>',
   help: 'a job file in HCL or JSON; "-" reads standard input',
-  completes: 'file',
+  completionKind: 'file',
 }
-const VARIABLES: readonly FlagSpec[] = [
+const VARIABLE_FLAGS: readonly FlagSpec[] = [
   { usage: '--var <KEY=VALUE>', help: 'set a variable of the job file', isRepeated: true },
   {
     usage: '--var-file <FILE>',
     help: 'a file with variable values',
     isRepeated: true,
-    completes: 'file',
+    completionKind: 'file',
   },
   { usage: '--allow-unknown-vars', help: 'ignore variables that the job file does not declare' },
   { usage: '--hcl1', help: 'parse the file as HCL 1' },
 ]
-const WATCHING: readonly FlagSpec[] = [
+const WATCH_FLAGS: readonly FlagSpec[] = [
   { usage: '-d, --detach', help: 'return without watching the deployment' },
   { usage: '--wait-for-capacity', help: 'keep watching while allocations wait for capacity' },
 ]
@@ -32,7 +32,7 @@ const WAIT: FlagSpec = {
 const OVERRIDE: readonly FlagSpec[] = [
   { usage: '--policy-override', help: 'override soft-mandatory policy failures' },
 ]
-const OVERRIDE_WITH_REASON: readonly FlagSpec[] = [
+const OVERRIDE_WITH_COMMENT: readonly FlagSpec[] = [
   ...OVERRIDE,
   { usage: '--override-comment <TEXT>', help: 'comment, stored with the override' },
 ]
@@ -40,11 +40,11 @@ const MESSAGE: FlagSpec = {
   usage: '--message <TEXT>',
   help: 'why the job changes, stored with the version',
 }
-const ENDS =
+const EXIT_CODES_TEXT =
   'Ends with 0 when it runs, 1 when its deployment failed, 9 when instances have no place.'
 
-/** What changes something, or prepares it. */
-export const jobChangeCommands: readonly CommandSpec[] = [
+/** Commands that write jobs or job files. */
+export const jobWriteCommands: readonly CommandSpec[] = [
   {
     path: 'job init',
     summary: 'Write an example job file.',
@@ -67,7 +67,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
       { line: 'reeve job validate --var count=3 web.hcl', says: 'with a variable' },
     ],
     args: [FILE],
-    flags: VARIABLES,
+    flags: VARIABLE_FLAGS,
     isRead: true,
     load: async () => (await import('./validate.ts')).runJobValidate,
   },
@@ -90,7 +90,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
       {
         usage: '[PATH...]',
         help: 'files, or directories of them; "-" formats standard input',
-        completes: 'file',
+        completionKind: 'file',
       },
     ],
     flags: [
@@ -117,7 +117,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     ],
     args: [FILE],
     flags: [
-      ...VARIABLES,
+      ...VARIABLE_FLAGS,
       ...OVERRIDE,
       { usage: '--no-diff', help: 'omit the diff of the job' },
       { usage: '-v, --verbose', help: 'show every field of added objects' },
@@ -129,7 +129,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     path: 'job run',
     summary: 'Submit a job file: create a job or a new version of it.',
     details:
-      `Watches the evaluation and the deployment until they have ended. ${ENDS} ` +
+      `Watches the evaluation and the deployment until they have ended. ${EXIT_CODES_TEXT} ` +
       'Ctrl-C ends the watching; the job goes on.',
     examples: [
       { line: 'reeve job run web.hcl', says: 'submit and watch the deployment' },
@@ -141,15 +141,15 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     ],
     args: [FILE],
     flags: [
-      ...WATCHING,
+      ...WATCH_FLAGS,
       WAIT,
       {
         usage: '--check-index <INDEX>',
         help: 'only if the job has this modify index; 0: only if it does not exist',
       },
       MESSAGE,
-      ...OVERRIDE_WITH_REASON,
-      ...VARIABLES,
+      ...OVERRIDE_WITH_COMMENT,
+      ...VARIABLE_FLAGS,
       { usage: '--preserve-counts', help: 'keep the current counts of existing groups' },
       { usage: '--eval-priority <NUMBER>', help: 'priority of the evaluation' },
       { usage: '--output', help: 'print the request instead of sending it' },
@@ -182,7 +182,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     summary: 'Start a stopped job.',
     examples: [{ line: 'reeve job start web', says: 'start and watch the deployment' }],
     args: [JOB],
-    flags: [...WATCHING, ...OVERRIDE_WITH_REASON],
+    flags: [...WATCH_FLAGS, ...OVERRIDE_WITH_COMMENT],
     isRead: true,
     load: async () => (await import('./start.ts')).runJobStart,
   },
@@ -236,8 +236,8 @@ export const jobChangeCommands: readonly CommandSpec[] = [
       { usage: '[VERSION]', help: 'version number or tag (default: the last stable version)' },
     ],
     flags: [
-      ...WATCHING,
-      ...OVERRIDE_WITH_REASON,
+      ...WATCH_FLAGS,
+      ...OVERRIDE_WITH_COMMENT,
       MESSAGE,
       { usage: '--check-version <NUMBER>', help: 'only if this is the current version' },
     ],
@@ -258,8 +258,8 @@ export const jobChangeCommands: readonly CommandSpec[] = [
       { usage: '[COUNT]', help: 'the new count' },
     ],
     flags: [
-      ...WATCHING,
-      ...OVERRIDE_WITH_REASON,
+      ...WATCH_FLAGS,
+      ...OVERRIDE_WITH_COMMENT,
       { usage: '--message <TEXT>', help: 'reason, stored with the scaling event' },
       { usage: '--check-index <INDEX>', help: 'only if the job has this modify index' },
     ],
@@ -279,10 +279,10 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     ],
     args: [
       JOB,
-      { usage: '[PAYLOAD]', help: 'a file; "-" reads standard input', completes: 'file' },
+      { usage: '[PAYLOAD]', help: 'a file; "-" reads standard input', completionKind: 'file' },
     ],
     flags: [
-      { usage: '--payload <FILE>', help: 'the payload file, as a flag', completes: 'file' },
+      { usage: '--payload <FILE>', help: 'the payload file, as a flag', completionKind: 'file' },
       { usage: '--meta <KEY=VALUE>', help: 'metadata of the child job', isRepeated: true },
       {
         usage: '--idempotency-token <TEXT>',
@@ -290,9 +290,9 @@ export const jobChangeCommands: readonly CommandSpec[] = [
       },
       { usage: '--id-prefix-template <TEXT>', help: 'template for the ID prefix of the child job' },
       { usage: '--priority <NUMBER>', help: 'priority of the child job' },
-      ...WATCHING,
+      ...WATCH_FLAGS,
       WAIT,
-      ...OVERRIDE_WITH_REASON,
+      ...OVERRIDE_WITH_COMMENT,
     ],
     isRead: true,
     load: async () => (await import('./dispatch.ts')).runJobDispatch,
@@ -302,7 +302,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     summary: 'Launch a periodic job now.',
     examples: [{ line: 'reeve job periodic force backup', says: 'independently of its schedule' }],
     args: [JOB],
-    flags: WATCHING,
+    flags: WATCH_FLAGS,
     isRead: true,
     load: async () => (await import('./periodic-force.ts')).runJobPeriodicForce,
   },
@@ -319,7 +319,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     args: [JOB],
     flags: [
       { usage: '--force-reschedule', help: 'reschedule failed allocations without delay' },
-      ...WATCHING,
+      ...WATCH_FLAGS,
     ],
     isRead: true,
     load: async () => (await import('./evaluate.ts')).runJobEval,
@@ -331,7 +331,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
       { line: 'reeve job release web', says: 'once the cause of the node failures is fixed' },
     ],
     args: [JOB],
-    flags: WATCHING,
+    flags: WATCH_FLAGS,
     isRead: true,
     load: async () => (await import('./release.ts')).runJobRelease,
   },
@@ -343,7 +343,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
       { line: 'reeve job promote --group api web', says: 'in one group' },
     ],
     args: [JOB],
-    flags: [{ usage: '--group <NAME>', help: 'only this group', isRepeated: true }, ...WATCHING],
+    flags: [{ usage: '--group <NAME>', help: 'only this group', isRepeated: true }, ...WATCH_FLAGS],
     isRead: true,
     load: async () => (await import('./promote.ts')).runJobPromote,
   },

@@ -1,19 +1,19 @@
 import { SESSION_FLAGS } from '../alloc/commands.ts'
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
-import { jobChangeCommands } from './change-commands.ts'
+import { jobWriteCommands } from './change-commands.ts'
 
 const JOB: ArgumentSpec = {
   usage: '<JOB>',
   help: 'the ID of a job, or a prefix of it',
-  completes: 'job',
+  completionKind: 'job',
 }
 
-const OF_TASKS: readonly FlagSpec[] = [
+const TASK_FILTER_FLAGS: readonly FlagSpec[] = [
   { usage: '--group <NAME>', help: 'only of this group' },
   { usage: '--task <NAME>', help: 'only of this task' },
 ]
 
-/** What only looks. */
+/** Commands that only read. */
 const jobReadCommands: readonly CommandSpec[] = [
   {
     path: 'job status',
@@ -173,7 +173,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { line: 'reeve job actions web', says: 'the actions that "reeve job action" can run' },
     ],
     args: [JOB],
-    flags: OF_TASKS,
+    flags: TASK_FILTER_FLAGS,
     isRead: true,
     load: async () => (await import('./action.ts')).runJobActions,
   },
@@ -192,9 +192,9 @@ const jobReadCommands: readonly CommandSpec[] = [
       {
         usage: '--alloc <ALLOC>',
         help: 'the allocation to run it in',
-        completes: 'allocation',
+        completionKind: 'allocation',
       },
-      ...OF_TASKS,
+      ...TASK_FILTER_FLAGS,
       ...SESSION_FLAGS,
     ],
     load: async () => (await import('./action.ts')).runJobAction,
@@ -217,4 +217,4 @@ const jobReadCommands: readonly CommandSpec[] = [
   },
 ]
 
-export const jobCommands: readonly CommandSpec[] = [...jobChangeCommands, ...jobReadCommands]
+export const jobCommands: readonly CommandSpec[] = [...jobWriteCommands, ...jobReadCommands]

@@ -1,13 +1,13 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { shortId, table } from '../output/table.ts'
+import { shortenId, renderTable } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
-import { toneOf } from '../output/tone.ts'
-import { rolloutText } from '../watch/rollout-text.ts'
+import { statusStyle } from '../output/tone.ts'
+import { formatDeploymentProgress } from '../watch/rollout-text.ts'
 import { findJob } from './find-job.ts'
 
-/** `job deployments`: the roll-outs of a job; `--latest` the last one in full. */
-export async function runJobDeployments(invocation: Invocation): Promise<number> {
+/** `job deployments`: lists the deployments of a job; `--latest` shows the newest one in detail. */
+export async function runJobDeployments(invocation: CommandContext): Promise<number> {
   const { client, args, flags, output, host } = invocation
   const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
   const { data } = await client.v1.listJobDeployments({
@@ -18,19 +18,19 @@ export async function runJobDeployments(invocation: Invocation): Promise<number>
   const [latest = null] = newest
   if (flags.has('latest') && latest !== null) {
     const state = { jobId: ID, evaluation: undefined, deployment: latest, allocations: [] }
-    output.show(latest, () => rolloutText(state, output.paint, host.nowMs()))
+    output.print(latest, () => formatDeploymentProgress(state, output.paint, host.nowMs()))
     return EXIT_CODES.ok
   }
-  output.show(flags.has('latest') ? latest : newest, () => {
+  output.print(flags.has('latest') ? latest : newest, () => {
     if (newest.length === 0) return `Job "${ID}" has no deployments.`
     const rows = newest.map((one) => [
-      flags.has('verbose') ? one.ID : shortId(one.ID),
+      flags.has('verbose') ? one.ID : shortenId(one.ID),
       String(one.JobVersion),
-      output.paint(toneOf(one.Status), one.Status),
+      output.paint(statusStyle(one.Status), one.Status),
       agoFromNs(one.CreateTime, host.nowMs()),
       one.StatusDescription,
     ])
-    return table(['ID', 'Version', 'Status', 'Created', 'Description'], rows)
+    return renderTable(['ID', 'Version', 'Status', 'Created', 'Description'], rows)
   })
   return EXIT_CODES.ok
 }

@@ -1,10 +1,10 @@
-import type { Invocation } from '../command.ts'
-import { shortId } from '../output/table.ts'
+import type { CommandContext } from '../command.ts'
+import { shortenId } from '../output/table.ts'
 import { findJob } from './find-job.ts'
-import { finishSubmission } from './submitted.ts'
+import { monitorSubmission } from './submitted.ts'
 
-/** `job eval`: runs the scheduling logic for a job again. */
-export async function runJobEval(invocation: Invocation): Promise<number> {
+/** `job eval`: creates a new evaluation for a job. */
+export async function runJobEval(invocation: CommandContext): Promise<number> {
   const { client, args, flags, output } = invocation
   const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
   const { data } = await client.v1.evaluateJob({
@@ -12,10 +12,10 @@ export async function runJobEval(invocation: Invocation): Promise<number> {
     query: { namespace: Namespace },
     body: { JobID: ID, EvalOptions: { ForceReschedule: flags.has('force-reschedule') } },
   })
-  if (data.Warnings !== '') output.note(data.Warnings.trimEnd())
-  return await finishSubmission(invocation, {
+  if (data.Warnings !== '') output.printNotice(data.Warnings.trimEnd())
+  return await monitorSubmission(invocation, {
     data,
     rollout: { namespace: Namespace, jobId: ID, evalId: data.EvalID },
-    done: `Job "${ID}" is evaluated again (evaluation ${shortId(data.EvalID)}).`,
+    message: `Job "${ID}" is evaluated again (evaluation ${shortenId(data.EvalID)}).`,
   })
 }

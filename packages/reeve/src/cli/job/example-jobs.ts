@@ -1,6 +1,9 @@
 export const EXAMPLE_KINDS = ['service', 'batch', 'periodic', 'parameterized', 'system'] as const
 
-/** They run on any node that has /bin/sh and the raw_exec driver, as `reeve agent --dev` has. */
+/**
+ * Example job files. They run on any node with /bin/sh and the raw_exec driver, such as `reeve
+ * agent --dev`.
+ */
 export const EXAMPLE_JOBS: Readonly<Record<(typeof EXAMPLE_KINDS)[number], string>> = {
   service: `# A service: instances that are kept running, and replaced one by one when it changes.
 # docs/reference/job-file/README.md explains the language.

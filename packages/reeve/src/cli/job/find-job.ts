@@ -1,35 +1,36 @@
 import { ApiError, type ItemOf } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure } from '../failure.ts'
-import { chooseOne } from '../prefix.ts'
+import { CommandError } from '../failure.ts'
+import { resolveOne } from '../prefix.ts'
 
 type JobStub = ItemOf<'listJobs'>
 
 const CANDIDATES_MAX = 50
 
-/** The job that a person means: its id, or the only one that begins so. */
-export async function findJob(invocation: Invocation, given: string): Promise<JobStub> {
+/** Finds the job with an ID or a unique prefix of one. */
+export async function findJob(invocation: CommandContext, input: string): Promise<JobStub> {
   const namespace = invocation.settings.namespace ?? 'default'
-  const found = await jobsLike(invocation, given, namespace)
-  if (found.length === 0 && namespace !== '*') await lookElsewhere(invocation, given, namespace)
-  return chooseOne({
+  const found = await listJobsByPrefix(invocation, input, namespace)
+  if (found.length === 0 && namespace !== '*')
+    await suggestOtherNamespace(invocation, input, namespace)
+  return resolveOne({
     noun: 'job',
-    given,
-    found,
+    input,
+    matches: found,
     idOf: (job) => job.ID,
     describe: (job) => (namespace === '*' ? `${job.ID} (namespace ${job.Namespace})` : job.ID),
-    where: namespace === '*' ? 'in any namespace' : `in namespace "${namespace}"`,
-    lists: 'reeve job status',
+    scope: namespace === '*' ? 'in any namespace' : `in namespace "${namespace}"`,
+    listCommand: 'reeve job status',
   })
 }
 
 /**
- * The same for commands whose right comes without that to list jobs: where it is missing, what was
- * given is the id.
+ * Like `findJob`, for commands whose capability does not include listing jobs: without it, the
+ * argument is used as the ID.
  */
-export async function findJobOrTakeId(
-  invocation: Invocation,
+export async function findJobOrUseId(
+  invocation: CommandContext,
   given: string,
 ): Promise<Pick<JobStub, 'ID' | 'Namespace'>> {
   const { namespace = 'default' } = invocation.settings
@@ -40,26 +41,26 @@ export async function findJobOrTakeId(
   })
 }
 
-async function jobsLike({ client }: Invocation, prefix: string, namespace: string) {
+async function listJobsByPrefix({ client }: CommandContext, prefix: string, namespace: string) {
   const query = { prefix, namespace, per_page: CANDIDATES_MAX }
   return (await client.v1.listJobs({ query })).data
 }
 
-/** A job that is missed is most often in another namespace. */
-async function lookElsewhere(
-  invocation: Invocation,
+/** Throws an error that names other namespaces with a job of this ID, if there are any. */
+async function suggestOtherNamespace(
+  invocation: CommandContext,
   given: string,
   namespace: string,
 ): Promise<void> {
-  const all = await jobsLike(invocation, given, '*')
-  const places = all.filter(({ ID }) => ID === given).map((job) => job.Namespace)
-  const [first] = places
+  const all = await listJobsByPrefix(invocation, given, '*')
+  const namespaces = all.filter(({ ID }) => ID === given).map((job) => job.Namespace)
+  const [first] = namespaces
   if (first === undefined) return
-  throw new CommandFailure(`There is no job "${given}" in namespace "${namespace}".`, {
+  throw new CommandError(`There is no job "${given}" in namespace "${namespace}".`, {
     code: EXIT_CODES.missing,
     hint:
-      places.length === 1
+      namespaces.length === 1
         ? `There is one in namespace "${first}": give --namespace ${first}.`
-        : `There are some in the namespaces ${places.join(', ')}: choose one with --namespace.`,
+        : `There are some in the namespaces ${namespaces.join(', ')}: choose one with --namespace.`,
   })
 }

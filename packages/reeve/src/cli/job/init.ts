@@ -1,10 +1,10 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { writeExample } from '../spec-file/write-example.ts'
 import { EXAMPLE_JOBS, EXAMPLE_KINDS } from './example-jobs.ts'
 
 /** `job init`: writes an example job file that is valid and runs. */
-export async function runJobInit(invocation: Invocation): Promise<number> {
+export async function runJobInit(invocation: CommandContext): Promise<number> {
   const { args, flags } = invocation
   const kind = flags.oneOf('kind', EXAMPLE_KINDS) ?? 'service'
   const file = args[0] ?? 'example.hcl'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { AllocationStub } from '@reeve/contract'
-import { endOf } from './job-end.ts'
+import { summarizeEnd } from './job-end.ts'
 
 interface Given {
   readonly id: string
@@ -40,4 +40,5 @@ const cases: readonly { name: string; given: readonly Given[]; code: number }[] 
   },
 ]
 for (const { name, given, code } of cases)
-  test(`endOf: ${name}: ${code}`, () => assert.equal(endOf(given.map(anAllocation)).code, code))
+  test(`endOf: ${name}: ${code}`, () =>
+    assert.equal(summarizeEnd(given.map(anAllocation)).code, code))

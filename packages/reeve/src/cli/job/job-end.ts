@@ -1,18 +1,18 @@
 import { failureOf, type AllocationStub, type Job } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'
-import { shortId } from '../output/table.ts'
-import { nextCommand } from '../plan/next-command.ts'
+import { shortenId } from '../output/table.ts'
+import { suggestCommand } from '../plan/next-command.ts'
 import { lastMessage } from '../watch/rollout-state.ts'
 
-export interface NamedJob {
+export interface JobKey {
   readonly jobId: string
   readonly namespace: string
 }
 
 /** Waits until a batch job has ended; returns the exit code of its tasks. */
-export async function waitForEnd(invocation: Invocation, job: NamedJob): Promise<number> {
+export async function waitForCompletion(invocation: CommandContext, job: JobKey): Promise<number> {
   const { client, output, signal } = invocation
   const request = { params: { job_id: job.jobId }, query: { namespace: job.namespace } }
   const ended = new AbortController()
@@ -20,7 +20,7 @@ export async function waitForEnd(invocation: Invocation, job: NamedJob): Promise
   try {
     for await (const { data } of client.blocking('readJob', { ...request, signal })) {
       if (data.Status === 'dead') break
-      if (isEndless(data)) {
+      if (runsIndefinitely(data)) {
         throw new UsageError(
           `job "${job.jobId}" is a ${data.Type} job, which runs until it is stopped. ` +
             `"reeve job status --watch ${job.jobId}" waits for its deployment.`,
@@ -32,13 +32,13 @@ export async function waitForEnd(invocation: Invocation, job: NamedJob): Promise
     await reports
   }
   const { data: allocations } = await client.v1.listJobAllocations(request)
-  const { code, failed } = endOf(allocations)
+  const { code, failed } = summarizeEnd(allocations)
   const outcome = failed === undefined ? 'complete' : 'failed'
-  output.say(`Job "${job.jobId}" is ${outcome}.`)
+  output.printLine(`Job "${job.jobId}" is ${outcome}.`)
   if (failed !== undefined) {
-    const logs = nextCommand(invocation, ['job', 'logs', '--stderr', job.jobId], job.namespace)
-    output.note(`Allocation ${shortId(failed.ID)} failed: ${lastMessage(failed)}`)
-    output.note(`To see what it wrote:\n\n  ${logs}`)
+    const logs = suggestCommand(invocation, ['job', 'logs', '--stderr', job.jobId], job.namespace)
+    output.printNotice(`Allocation ${shortenId(failed.ID)} failed: ${lastMessage(failed)}`)
+    output.printNotice(`To see what it wrote:\n\n  ${logs}`)
   }
   return code
 }
@@ -48,8 +48,8 @@ export async function waitForEnd(invocation: Invocation, job: NamedJob): Promise
  * failure.
  */
 async function reportFailures(
-  { client, host, output }: Invocation,
-  { jobId, namespace }: NamedJob,
+  { client, host, output }: CommandContext,
+  { jobId, namespace }: JobKey,
   signal: AbortSignal,
 ): Promise<void> {
   const request = { params: { job_id: jobId }, query: { namespace }, signal }
@@ -62,7 +62,9 @@ async function reportFailures(
         if (failure === undefined || one.ClientStatus === 'failed' || reported.has(key)) continue
         reported.add(key)
         const task = failure.Task === '' ? '' : `task "${failure.Task}" `
-        output.note(`Allocation ${shortId(one.ID)}: ${task}${failure.Text}; it is restarted.`)
+        output.printNotice(
+          `Allocation ${shortenId(one.ID)}: ${task}${failure.Text}; it is restarted.`,
+        )
       }
   } catch (thrown) {
     if (!signal.aborted) throw thrown
@@ -70,7 +72,7 @@ async function reportFailures(
 }
 
 /** Whether the job never ends by itself. */
-function isEndless({ Type }: Job): boolean {
+function runsIndefinitely({ Type }: Job): boolean {
   return Type === 'service' || Type === 'system'
 }
 
@@ -78,7 +80,7 @@ function isEndless({ Type }: Job): boolean {
  * The exit code of a job that has ended: that of the task that failed last, or success. An
  * allocation that was replaced does not count, its replacement does.
  */
-export function endOf(allocations: readonly AllocationStub[]): {
+export function summarizeEnd(allocations: readonly AllocationStub[]): {
   readonly code: number
   readonly failed: AllocationStub | undefined
 } {

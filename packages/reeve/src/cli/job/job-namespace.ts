@@ -1,18 +1,21 @@
-import type { Invocation } from '../command.ts'
-import { CommandFailure } from '../failure.ts'
+import type { CommandContext } from '../command.ts'
+import { CommandError } from '../failure.ts'
 
-interface NamedJob {
+interface NamespacedJob {
   readonly Namespace?: string | null | undefined
 }
 
 /**
- * Where a job is to live: what the command line says, else the file, else the environment. A file
- * that names its namespace was written with care; an environment may be left from other work.
+ * Resolves the namespace of a job: flag, then job file, then environment. The file takes precedence
+ * over the environment, which may be set for other work.
  */
-export function jobNamespace({ flags, settings }: Invocation, job: NamedJob): string | undefined {
-  const namespace = flags.text('namespace') ?? (job.Namespace || settings.namespace)
+export function resolveJobNamespace(
+  { flags, settings }: CommandContext,
+  job: NamespacedJob,
+): string | undefined {
+  const namespace = flags.string('namespace') ?? (job.Namespace || settings.namespace)
   if (namespace !== '*') return namespace
-  throw new CommandFailure('A job lives in one namespace, not in all of them.', {
+  throw new CommandError('A job lives in one namespace, not in all of them.', {
     hint: 'Name it with --namespace, or in the job file.',
   })
 }

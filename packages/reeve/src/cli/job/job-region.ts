@@ -1,46 +1,45 @@
 import { ApiError } from '@reeve/sdk'
-import { connectClient } from '../client.ts'
-import type { Invocation } from '../command.ts'
-import type { ReadJob } from '../job-file/read-job-file.ts'
-import { FROM_JOB_FILE } from '../settings/settings.ts'
+import { createCliClient } from '../client.ts'
+import type { CommandContext } from '../command.ts'
+import type { LoadedJob } from '../job-file/read-job-file.ts'
+import { JOB_FILE_SOURCE } from '../settings/settings.ts'
 
 /**
- * The same command for the region that its job file names. The server registers the job there, so
- * its evaluation and deployment are there too. The command line and the environment win over the
- * file, as they do for the server.
+ * Returns a context for the region that the job file names, because the server registers the job
+ * there. Flag and environment take precedence.
  */
-export async function inRegionOfJob(
-  invocation: Invocation,
-  { Region }: ReadJob['job'],
-): Promise<Invocation> {
+export async function forRegionOfJob(
+  invocation: CommandContext,
+  { Region }: LoadedJob['job'],
+): Promise<CommandContext> {
   const isNamed = typeof Region === 'string' && Region !== ''
   return isNamed && invocation.settings.region === undefined
-    ? await inRegion(invocation, Region)
+    ? await withRegion(invocation, Region)
     : invocation
 }
 
 /**
- * The same command for the region that has accepted a multi-region job: a server whose region the
- * job does not list forwards it to one that it lists.
+ * Returns a context for the region that accepted a multi-region job. If the job does not list the
+ * region of the server, the server forwards it to a listed one.
  */
-export async function inRegionOfEvaluation(
-  invocation: Invocation,
-  { Multiregion }: ReadJob['job'],
+export async function forRegionOfEvaluation(
+  invocation: CommandContext,
+  { Multiregion }: LoadedJob['job'],
   { evalId, namespace }: { readonly evalId: string; readonly namespace: string | undefined },
-): Promise<Invocation> {
-  const listed = Multiregion?.Regions ?? []
-  if (evalId === '' || listed.length === 0 || invocation.settings.region !== undefined)
+): Promise<CommandContext> {
+  const regions = Multiregion?.Regions ?? []
+  if (evalId === '' || regions.length === 0 || invocation.settings.region !== undefined)
     return invocation
-  const others = listed.map(({ Name }) => Name ?? '').filter((name) => name !== '')
+  const others = regions.map(({ Name }) => Name ?? '').filter((name) => name !== '')
   for (const region of [undefined, ...others]) {
-    const there = region === undefined ? invocation : await inRegion(invocation, region)
-    if (await hasEvaluation(there, evalId, namespace)) return there
+    const candidate = region === undefined ? invocation : await withRegion(invocation, region)
+    if (await hasEvaluation(candidate, evalId, namespace)) return candidate
   }
   return invocation
 }
 
 async function hasEvaluation(
-  { client }: Invocation,
+  { client }: CommandContext,
   evalId: string,
   namespace: string | undefined,
 ): Promise<boolean> {
@@ -53,9 +52,9 @@ async function hasEvaluation(
   }
 }
 
-async function inRegion(invocation: Invocation, region: string): Promise<Invocation> {
-  const { ways, signal } = invocation
-  const sources = { ...invocation.settings.sources, region: FROM_JOB_FILE }
+async function withRegion(invocation: CommandContext, region: string): Promise<CommandContext> {
+  const { transport, signal } = invocation
+  const sources = { ...invocation.settings.sources, region: JOB_FILE_SOURCE }
   const settings = { ...invocation.settings, region, sources }
-  return { ...invocation, settings, client: await connectClient(settings, ways, signal) }
+  return { ...invocation, settings, client: await createCliClient(settings, transport, signal) }
 }

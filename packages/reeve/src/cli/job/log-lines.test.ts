@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { JobLogLines } from './log-lines.ts'
+import { JobLogFilter } from './log-lines.ts'
 
 function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
 test('JobLogLines: one task alone needs no name, a second one brings both names', async () => {
-  const lines = new JobLogLines({ isKeptPrefix: false, isShown: async () => true })
+  const lines = new JobLogFilter({ keepsPrefix: false, isShown: async () => true })
   assert.equal(await lines.add(bytes('aaaaaaaa main: one\naaaaaaaa main: tw')), 'one\n')
   assert.equal(await lines.add(bytes('o\nbbbbbbbb main: three\n')), 'two\nbbbbbbbb main: three\n')
   assert.equal(await lines.add(bytes('aaaaaaaa main: four\n')), 'aaaaaaaa main: four\n')
@@ -15,8 +15,8 @@ test('JobLogLines: one task alone needs no name, a second one brings both names'
 
 test('JobLogLines: lines of allocations that are not wanted are left out, each asked about once', async () => {
   const asked: string[] = []
-  const lines = new JobLogLines({
-    isKeptPrefix: true,
+  const lines = new JobLogFilter({
+    keepsPrefix: true,
     isShown: async (short) => {
       asked.push(short)
       return short === 'aaaaaaaa'
@@ -28,7 +28,7 @@ test('JobLogLines: lines of allocations that are not wanted are left out, each a
 })
 
 test('JobLogLines: a letter that comes in two pieces stays whole', async () => {
-  const lines = new JobLogLines({ isKeptPrefix: false, isShown: async () => true })
+  const lines = new JobLogFilter({ keepsPrefix: false, isShown: async () => true })
   const all = bytes('aaaaaaaa main: é\n')
   const cut = all.length - 2
   assert.equal(await lines.add(all.subarray(0, cut)), '')

@@ -1,48 +1,48 @@
 interface JobLogOptions {
-  /** Several tasks write: each line says which. Becomes true when a second one appears. */
-  readonly isKeptPrefix: boolean
-  /** How many lines of an allocation and task are before those that are wanted. */
-  readonly skipped?: ReadonlyMap<string, number>
-  /** Whether lines of the allocation with this short id are wanted; asked once for each. */
+  /** Keep the prefix of lines. Set automatically when a second task appears. */
+  readonly keepsPrefix: boolean
+  /** Lines to skip per allocation and task. */
+  readonly linesToSkip?: ReadonlyMap<string, number>
+  /** Whether to print lines of the allocation with this short ID; called once per allocation. */
   readonly isShown: (shortId: string) => Promise<boolean>
 }
 
 const PREFIX = /^([0-9a-f]{8}) (\S+): /
 
-/** Takes apart the merged output of a job, whose lines begin with their allocation and task. */
-export class JobLogLines {
+/** Filters the merged log of a job, in which each line starts with its allocation and task. */
+export class JobLogFilter {
   readonly #options: JobLogOptions
   readonly #decoder = new TextDecoder()
-  readonly #known = new Map<string, boolean>()
-  readonly #places = new Set<string>()
+  readonly #isShownById = new Map<string, boolean>()
+  readonly #sources = new Set<string>()
   readonly #skipped: Map<string, number>
-  #rest = ''
+  #incompleteLine = ''
 
   constructor(options: JobLogOptions) {
     this.#options = options
-    this.#skipped = new Map(options.skipped)
+    this.#skipped = new Map(options.linesToSkip)
   }
 
-  /** The lines to show of the next piece; one without an end waits for it. */
+  /** Returns the lines to print of a chunk. An incomplete line is kept for the next chunk. */
   async add(bytes: Uint8Array): Promise<string> {
-    const text = this.#rest + this.#decoder.decode(bytes, { stream: true })
+    const text = this.#incompleteLine + this.#decoder.decode(bytes, { stream: true })
     const lines = text.split('\n')
-    this.#rest = lines.pop() ?? ''
+    this.#incompleteLine = lines.pop() ?? ''
     let shown = ''
-    for (const line of lines) shown += await this.#shown(line)
+    for (const line of lines) shown += await this.#filterLine(line)
     return shown
   }
 
-  async #shown(line: string): Promise<string> {
+  async #filterLine(line: string): Promise<string> {
     const [prefix, short, task] = PREFIX.exec(line) ?? []
-    // A line of the server itself: which output it could not read, and why.
+    // A message of the server about a log that it cannot read.
     if (prefix === undefined || short === undefined) return `${line}\n`
-    const isShown = this.#known.get(short) ?? (await this.#options.isShown(short))
-    this.#known.set(short, isShown)
+    const isShown = this.#isShownById.get(short) ?? (await this.#options.isShown(short))
+    this.#isShownById.set(short, isShown)
     const place = `${short} ${task}`
     if (!isShown || this.#isSkipped(place)) return ''
-    this.#places.add(place)
-    const isKept = this.#options.isKeptPrefix || this.#places.size > 1
+    this.#sources.add(place)
+    const isKept = this.#options.keepsPrefix || this.#sources.size > 1
     return `${isKept ? line : line.slice(prefix.length)}\n`
   }
 

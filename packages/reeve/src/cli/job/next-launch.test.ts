@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aJob } from '../../../test/build/job.ts'
-import { nextLaunchText } from './next-launch.ts'
+import { formatNextLaunch } from './next-launch.ts'
 
 const NOW = Date.parse('2026-03-28T12:00:00Z')
 const DAILY = {
@@ -35,10 +35,10 @@ const cases = [
 ]
 for (const { name, periodic, says } of cases)
   test(`next launch: ${name}`, () => {
-    assert.equal(nextLaunchText(aJob({ Periodic: { ...DAILY, ...periodic } }), NOW), says)
+    assert.equal(formatNextLaunch(aJob({ Periodic: { ...DAILY, ...periodic } }), NOW), says)
   })
 
 test('next launch: not of a job that was stopped, or has no schedule', () => {
-  assert.equal(nextLaunchText(aJob({ Periodic: DAILY, Stop: true }), NOW), '')
-  assert.equal(nextLaunchText(aJob({}), NOW), '')
+  assert.equal(formatNextLaunch(aJob({ Periodic: DAILY, Stop: true }), NOW), '')
+  assert.equal(formatNextLaunch(aJob({}), NOW), '')
 })

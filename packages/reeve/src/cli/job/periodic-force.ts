@@ -1,9 +1,9 @@
-import type { Invocation } from '../command.ts'
-import { finishSubmission } from './submitted.ts'
+import type { CommandContext } from '../command.ts'
+import { monitorSubmission } from './submitted.ts'
 import { findJob } from './find-job.ts'
 
-/** `job periodic force`: an instance of a periodic job, now. */
-export async function runJobPeriodicForce(invocation: Invocation): Promise<number> {
+/** `job periodic force`: launches a child of a periodic job now. */
+export async function runJobPeriodicForce(invocation: CommandContext): Promise<number> {
   const { client, args } = invocation
   const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
   const query = { namespace: Namespace }
@@ -12,9 +12,9 @@ export async function runJobPeriodicForce(invocation: Invocation): Promise<numbe
     params: { eval_id: data.EvalID },
     query,
   })
-  return await finishSubmission(invocation, {
+  return await monitorSubmission(invocation, {
     data,
     rollout: { namespace: Namespace, jobId: evaluation.JobID, evalId: data.EvalID },
-    done: `Job "${ID}" is launched as "${evaluation.JobID}".`,
+    message: `Job "${ID}" is launched as "${evaluation.JobID}".`,
   })
 }

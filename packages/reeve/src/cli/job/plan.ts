@@ -1,68 +1,72 @@
 import type { DataOf } from '@reeve/sdk'
 import type { V1Routes } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { readJobFile } from '../job-file/read-job-file.ts'
-import { sections } from '../output/known-fields.ts'
-import { diffText } from '../plan/diff-text.ts'
-import { metricsText, unplacedCount } from '../plan/metrics-text.ts'
-import { fileWords, nextCommand } from '../plan/next-command.ts'
-import { isChanging, updatesText } from '../plan/updates-text.ts'
-import { isDenied, verdictsText } from '../plan/verdicts-text.ts'
-import { jobNamespace } from './job-namespace.ts'
-import { inRegionOfJob } from './job-region.ts'
-import { withPlaces } from './problems.ts'
+import { joinSections } from '../output/known-fields.ts'
+import { formatDiff } from '../plan/diff-text.ts'
+import { formatPlacementFailure, unplacedCount } from '../plan/metrics-text.ts'
+import { jobFileArgs, suggestCommand } from '../plan/next-command.ts'
+import { hasUpdates, formatUpdates } from '../plan/updates-text.ts'
+import { isDenied, formatPolicyResults } from '../plan/verdicts-text.ts'
+import { resolveJobNamespace } from './job-namespace.ts'
+import { forRegionOfJob } from './job-region.ts'
+import { withSourcePositions } from './problems.ts'
 
 type Plan = DataOf<V1Routes['planJob']>
 
-/** `job plan`: what a registration would do, decided by the scheduler itself. */
-export async function runJobPlan(invocation: Invocation): Promise<number> {
+/** `job plan`: prints the dry run of the scheduler for a job file. */
+export async function runJobPlan(invocation: CommandContext): Promise<number> {
   const { output, args, flags } = invocation
   const read = await readJobFile(invocation, args[0] ?? '')
   const { job } = read
-  const asked = await inRegionOfJob(invocation, job)
-  const { data } = await asked.client.v1
+  const regionContext = await forRegionOfJob(invocation, job)
+  const { data } = await regionContext.client.v1
     .planJob({
       params: { job_id: job.ID },
-      query: { namespace: jobNamespace(invocation, job) },
-      body: { Job: job, Diff: !flags.isOff('diff'), PolicyOverride: flags.has('policy-override') },
+      query: { namespace: resolveJobNamespace(invocation, job) },
+      body: {
+        Job: job,
+        Diff: !flags.isNegated('diff'),
+        PolicyOverride: flags.has('policy-override'),
+      },
     })
     .catch(async (thrown: unknown) => {
-      throw await withPlaces(thrown, asked, read)
+      throw await withSourcePositions(thrown, regionContext, read)
     })
-  output.show(data, () => planText(data, invocation))
-  return codeOf(data)
+  output.print(data, () => formatPlan(data, invocation))
+  return exitCodeForPlan(data)
 }
 
-/** The most pressing of what the plan says: pipelines decide by it. */
-function codeOf(plan: Plan): number {
+/** Returns the exit code: the most severe result of the plan, for pipelines. */
+function exitCodeForPlan(plan: Plan): number {
   if (isDenied(plan.PolicyVerdicts)) return EXIT_CODES.refusedByPolicy
   if (plan.FailedTGAllocs !== null) return EXIT_CODES.unplaced
   return hasChanges(plan) ? EXIT_CODES.changes : EXIT_CODES.ok
 }
 
-/** A new version counts, also when no allocation has to move for it. */
+/** Whether the plan has changes. A new version is one, even without allocation changes. */
 function hasChanges({ Annotations, Diff, JobModifyIndex }: Plan): boolean {
   if (JobModifyIndex === 0 || (Diff !== null && Diff.Type !== 'None')) return true
-  return Object.values(Annotations.DesiredTGUpdates).some(isChanging)
+  return Object.values(Annotations.DesiredTGUpdates).some(hasUpdates)
 }
 
-function planText(plan: Plan, invocation: Invocation): string {
+function formatPlan(plan: Plan, invocation: CommandContext): string {
   const { paint } = invocation.output
-  return sections([
+  return joinSections([
     plan.Diff === null
       ? ''
-      : diffText(plan.Diff, { paint, isVerbose: invocation.flags.has('verbose') }),
-    `${paint('strong', 'What will happen')}\n${happeningText(plan, invocation)}\n`,
+      : formatDiff(plan.Diff, { paint, isVerbose: invocation.flags.has('verbose') }),
+    `${paint('strong', 'What will happen')}\n${formatEffects(plan, invocation)}\n`,
     plan.PolicyVerdicts === null || plan.PolicyVerdicts.length === 0
       ? ''
-      : `${paint('strong', 'Policies')}\n${verdictsText(plan.PolicyVerdicts, paint)}\n`,
+      : `${paint('strong', 'Policies')}\n${formatPolicyResults(plan.PolicyVerdicts, paint)}\n`,
     plan.Warnings === '' ? '' : `${paint('warning', 'Warnings')}\n${plan.Warnings.trimEnd()}\n`,
-    nextText(plan, invocation),
+    formatNextStep(plan, invocation),
   ])
 }
 
-function happeningText(plan: Plan, { output: { paint } }: Invocation): string {
+function formatEffects(plan: Plan, { output: { paint } }: CommandContext): string {
   const { Annotations, FailedTGAllocs, NextPeriodicLaunch } = plan
   const groups = Object.entries(Annotations.DesiredTGUpdates).toSorted(byName)
   const failed = Object.entries(FailedTGAllocs ?? {}).toSorted(byName)
@@ -73,10 +77,10 @@ function happeningText(plan: Plan, { output: { paint } }: Invocation): string {
     Date.parse(NextPeriodicLaunch) > 0 ? [`It is launched next at ${NextPeriodicLaunch}.`] : []
   const lines = [
     ...groups.flatMap(([name, updates]) =>
-      updatesText(name, updates, { paint, unplaced: unplacedCount(FailedTGAllocs?.[name]) }),
+      formatUpdates(name, updates, { paint, unplaced: unplacedCount(FailedTGAllocs?.[name]) }),
     ),
     ...displaced,
-    ...failed.map(([name, metrics]) => metricsText(name, metrics, paint)),
+    ...failed.map(([name, metrics]) => formatPlacementFailure(name, metrics, paint)),
     ...launch,
   ]
   return lines.length === 0 ? 'Nothing is placed now.' : lines.join('\n')
@@ -86,25 +90,29 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : 1
 }
 
-function nextText(plan: Plan, invocation: Invocation): string {
+function formatNextStep(plan: Plan, invocation: CommandContext): string {
   const index = plan.JobModifyIndex
   if (isDenied(plan.PolicyVerdicts)) {
     const canOverride = (plan.PolicyVerdicts ?? []).every(
       ({ Effect, Overridable }) => Effect !== 'denies' || Overridable,
     )
     if (!canOverride) return 'It would be denied: change the job so that the policies pass.\n'
-    const command = runCommand(invocation, index, ['--policy-override'])
+    const command = suggestRunCommand(invocation, index, ['--policy-override'])
     return `It would be denied. Whoever may override the policies runs it with:\n\n  ${command}\n`
   }
   if (!hasChanges(plan)) return 'Nothing would change.\n'
   const still =
     index === 0 ? 'nobody has made the job meanwhile' : 'nobody has changed it meanwhile'
-  return `To run exactly this, if ${still}:\n\n  ${runCommand(invocation, index, [])}\n`
+  return `To run exactly this, if ${still}:\n\n  ${suggestRunCommand(invocation, index, [])}\n`
 }
 
-/** The line that runs what was planned; secrets are not repeated in it. */
-function runCommand(invocation: Invocation, index: number, more: readonly string[]): string {
+/** Returns the command that submits the planned job. Secrets are not repeated in it. */
+function suggestRunCommand(
+  invocation: CommandContext,
+  index: number,
+  more: readonly string[],
+): string {
   const override = invocation.flags.has('policy-override') ? ['--policy-override'] : []
   const words = ['job', 'run', '--check-index', String(index), ...more, ...override]
-  return nextCommand(invocation, [...words, ...fileWords(invocation)])
+  return suggestCommand(invocation, [...words, ...jobFileArgs(invocation)])
 }

@@ -1,55 +1,59 @@
 import { ApiError } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
-import { CommandFailure } from '../failure.ts'
-import type { ReadJob } from '../job-file/read-job-file.ts'
-import { counted } from '../plan/metrics-text.ts'
-import { jobNamespace } from './job-namespace.ts'
+import type { CommandContext } from '../command.ts'
+import { CommandError } from '../failure.ts'
+import type { LoadedJob } from '../job-file/read-job-file.ts'
+import { pluralize } from '../plan/metrics-text.ts'
+import { resolveJobNamespace } from './job-namespace.ts'
 
-/** What the server says of the job: everything for which it would refuse it. */
-export async function validated(invocation: Invocation, { job }: ReadJob) {
-  const query = { namespace: jobNamespace(invocation, job) }
+/** Validates the job on the server. */
+export async function validateOnServer(invocation: CommandContext, { job }: LoadedJob) {
+  const query = { namespace: resolveJobNamespace(invocation, job) }
   const { data } = await invocation.client.v1.validateJob({ query, body: { Job: job } })
   return data
 }
 
-/** `2 problems in web.hcl:`, each with its place there. */
-export async function problemsFailure(
-  { args: [file = ''] }: Pick<Invocation, 'args'>,
-  read: ReadJob,
+/** Creates an error that lists the problems with their source positions. */
+export async function validationFailure(
+  { args: [file = ''] }: Pick<CommandContext, 'args'>,
+  read: LoadedJob,
   problems: readonly string[],
-): Promise<CommandFailure> {
+): Promise<CommandError> {
   const lines = await placed(read, problems)
-  const what = `${counted(problems.length, 'problem')} in ${file === '-' ? 'standard input' : file}:`
-  return new CommandFailure(`${what}\n\n${lines.join('\n')}`)
+  const what = `${pluralize(problems.length, 'problem')} in ${file === '-' ? 'standard input' : file}:`
+  return new CommandError(`${what}\n\n${lines.join('\n')}`)
 }
 
 async function placed(
-  { positions }: ReadJob,
+  { sourceMap }: LoadedJob,
   problems: readonly string[],
 ): Promise<readonly string[]> {
-  if (positions === undefined) return problems
-  const { formatPlacedProblem, placeProblems } = await import('../../jobspec/index.ts')
+  if (sourceMap === undefined) return problems
+  const { formatLocatedProblem: formatPlacedProblem, locateProblems: placeProblems } =
+    await import('../../jobspec/index.ts')
   const parts = problems.map((problem) => {
     const [, path = '', message = problem] = /^([A-Z][\w.[\]]*): (.*)$/s.exec(problem) ?? []
     return { path, message }
   })
-  return placeProblems(parts, positions).map(formatPlacedProblem)
+  return placeProblems(parts, sourceMap).map(formatPlacedProblem)
 }
 
-/** A server knows neither the name of the file nor the files and environment it was read with. */
-export async function withPlaces(
+/**
+ * Replaces a validation error of the server by one with source positions, which the server does not
+ * know.
+ */
+export async function withSourcePositions(
   thrown: unknown,
-  invocation: Invocation,
-  read: ReadJob,
+  invocation: CommandContext,
+  read: LoadedJob,
 ): Promise<unknown> {
   if (!(thrown instanceof ApiError) || thrown.code !== 'job-invalid') return thrown
-  const { ValidationErrors } = await validated(invocation, read).catch(nothingFound)
+  const { ValidationErrors } = await validateOnServer(invocation, read).catch(ignoreApiError)
   const problems = ValidationErrors ?? []
-  return problems.length === 0 ? thrown : await problemsFailure(invocation, read, problems)
+  return problems.length === 0 ? thrown : await validationFailure(invocation, read, problems)
 }
 
-/** The first refusal says it all. */
-function nothingFound(thrown: unknown): { readonly ValidationErrors: null } {
+/** Ignores API errors: the original error is reported then. */
+function ignoreApiError(thrown: unknown): { readonly ValidationErrors: null } {
   if (!(thrown instanceof ApiError)) throw thrown
   return { ValidationErrors: null }
 }

@@ -1,11 +1,11 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure } from '../failure.ts'
+import { CommandError } from '../failure.ts'
 import { findJob } from './find-job.ts'
-import { finishSubmission } from './submitted.ts'
+import { monitorSubmission } from './submitted.ts'
 
-/** `job promote`: lets the canaries of the latest deployment take over. */
-export async function runJobPromote(invocation: Invocation): Promise<number> {
+/** `job promote`: promotes the canaries of the latest deployment. */
+export async function runJobPromote(invocation: CommandContext): Promise<number> {
   const { client, args, flags } = invocation
   const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
   const query = { namespace: Namespace }
@@ -14,12 +14,12 @@ export async function runJobPromote(invocation: Invocation): Promise<number> {
     query,
   })
   if (deployment === null) {
-    throw new CommandFailure(`Job "${ID}" has no deployment.`, {
+    throw new CommandError(`Job "${ID}" has no deployment.`, {
       code: EXIT_CODES.missing,
       hint: `Only a deployment with canaries can be promoted: reeve job deployments ${ID}`,
     })
   }
-  const groups = flags.texts('group')
+  const groups = flags.strings('group')
   const { data } = await client.v1.promoteDeployment({
     params: { deployment_id: deployment.ID },
     query,
@@ -28,9 +28,9 @@ export async function runJobPromote(invocation: Invocation): Promise<number> {
       ...(groups.length === 0 ? { All: true } : { Groups: groups }),
     },
   })
-  return await finishSubmission(invocation, {
+  return await monitorSubmission(invocation, {
     data,
     rollout: { namespace: Namespace, jobId: ID, evalId: data.EvalID, deploymentId: deployment.ID },
-    done: `The canaries of job "${ID}" are promoted.`,
+    message: `The canaries of job "${ID}" are promoted.`,
   })
 }

@@ -1,41 +1,41 @@
 import type { Deployment, Job } from '@reeve/contract'
 import { ApiError, ConnectionError } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import type { Paint } from '../output/style.ts'
-import { table } from '../output/table.ts'
-import { toneOf } from '../output/tone.ts'
+import { renderTable } from '../output/table.ts'
+import { statusStyle } from '../output/tone.ts'
 
-/** A region that is silent must not hold the status of the job for long. */
-const REGION_MS_MAX = 5_000
+/** Timeout of a request to another region. */
+const REGION_TIMEOUT_MS = 5_000
 
-/** How far one region of a multi-region job is. */
-export interface RegionOfJob {
+/** Status of a multi-region job in one region. */
+export interface JobRegionStatus {
   readonly Region: string
-  /** Null where the region does not answer or does not have the job. */
+  /** Null if the region is unreachable or does not have the job. */
   readonly Job: Pick<Job, 'Version' | 'SubmitTime' | 'Stop'> | null
-  /** The deployment of its current version; null where there is none. */
+  /** The deployment of the current version; null if there is none. */
   readonly Deployment: Deployment | null
-  /** Why nothing is known of it; empty where it has answered. */
+  /** Why the status is unknown; empty on success. */
   readonly Error: string
 }
 
-/** Asks every region that the job lists; none for a job of one region. */
-export async function regionsOfJob(
-  invocation: Invocation,
+/** Reads the status in all regions of a multi-region job; empty for other jobs. */
+export async function readJobRegions(
+  invocation: CommandContext,
   job: Job,
-): Promise<readonly RegionOfJob[]> {
+): Promise<readonly JobRegionStatus[]> {
   const listed = job.Multiregion?.Regions ?? []
   if (listed.length < 2) return []
-  return await Promise.all(listed.map(({ Name }) => regionOfJob(invocation, job, Name)))
+  return await Promise.all(listed.map(({ Name }) => readJobRegion(invocation, job, Name)))
 }
 
-async function regionOfJob(
-  { client }: Invocation,
+async function readJobRegion(
+  { client }: CommandContext,
   { ID, Namespace }: Job,
   region: string,
-): Promise<RegionOfJob> {
+): Promise<JobRegionStatus> {
   const query = { namespace: Namespace, region }
-  const request = { params: { job_id: ID }, query, timeoutMs: REGION_MS_MAX }
+  const request = { params: { job_id: ID }, query, timeoutMs: REGION_TIMEOUT_MS }
   const unknown = { Region: region, Job: null, Deployment: null }
   try {
     const { data } = await client.v1.readJob(request)
@@ -47,58 +47,58 @@ async function regionOfJob(
     if (thrown instanceof ApiError && thrown.status === 404) return { ...unknown, Error: '' }
     if (thrown instanceof ApiError) return { ...unknown, Error: thrown.text.trim() }
     if (!(thrown instanceof ConnectionError)) throw thrown
-    return { ...unknown, Error: `no answer within ${REGION_MS_MAX / 1_000} s` }
+    return { ...unknown, Error: `no answer within ${REGION_TIMEOUT_MS / 1_000} s` }
   }
 }
 
-/** The regions as a table, and those that a deployment waits for. */
-export function regionsText(
-  regions: readonly RegionOfJob[],
+/** Formats the regions as a table, with those that the deployment waits for. */
+export function formatRegions(
+  regions: readonly JobRegionStatus[],
   deployment: Deployment | null,
   paint: Paint,
 ): string {
   if (regions.length === 0) return ''
   const rows = regions.map((region) => {
-    const status = statusOf(region)
+    const status = regionStatus(region)
     const version = region.Job === null ? '' : String(region.Job.Version)
     const text = region.Error === '' ? (region.Deployment?.StatusDescription ?? '') : region.Error
-    return [region.Region, version, paint(toneOf(status), status), text]
+    return [region.Region, version, paint(statusStyle(status), status), text]
   })
-  const names = waitedFor(regions, deployment).map((region) =>
+  const names = regionsWaitedFor(regions, deployment).map((region) =>
     region.Error === '' ? region.Region : `${region.Region} (${NO_ANSWER})`,
   )
   const waits = names.length === 0 ? '' : `The deployment waits for: ${names.join(', ')}\n`
-  const heading = table(['Region', 'Version', 'Deployment', 'Description'], rows)
+  const heading = renderTable(['Region', 'Version', 'Deployment', 'Description'], rows)
   return `${paint('strong', 'Regions')}\n${heading}${waits}`
 }
 
 const NO_ANSWER = 'not answering'
 
-function statusOf({ Job: job, Deployment: deployment, Error: error }: RegionOfJob): string {
+function regionStatus({ Job: job, Deployment: deployment, Error: error }: JobRegionStatus): string {
   if (error !== '') return NO_ANSWER
   if (job === null) return 'not registered'
   return job.Stop ? 'stopped' : (deployment?.Status ?? 'none')
 }
 
 /**
- * A deployment that is pending waits for the regions that the job lists before its own, one that is
- * blocked for all others.
+ * Returns the regions that a deployment waits for: the preceding ones if it is pending, all others
+ * if it is blocked.
  */
-function waitedFor(
-  regions: readonly RegionOfJob[],
+function regionsWaitedFor(
+  regions: readonly JobRegionStatus[],
   deployment: Deployment | null,
-): readonly RegionOfJob[] {
-  const own = regions.findIndex((one) => one.Deployment?.ID === deployment?.ID)
+): readonly JobRegionStatus[] {
+  const ownIndex = regions.findIndex((one) => one.Deployment?.ID === deployment?.ID)
   const candidates =
-    deployment?.Status === 'pending' && own >= 0
-      ? regions.slice(0, own)
+    deployment?.Status === 'pending' && ownIndex >= 0
+      ? regions.slice(0, ownIndex)
       : deployment?.Status === 'blocked' || deployment?.Status === 'pending'
-        ? regions.filter((_, at) => at !== own)
+        ? regions.filter((_, at) => at !== ownIndex)
         : []
   return candidates.filter(isUnfinished)
 }
 
-function isUnfinished({ Deployment: deployment, Error: error }: RegionOfJob): boolean {
+function isUnfinished({ Deployment: deployment, Error: error }: JobRegionStatus): boolean {
   return error !== '' || UNFINISHED.has(deployment?.Status ?? '')
 }
 

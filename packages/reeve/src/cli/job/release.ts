@@ -1,17 +1,17 @@
-import type { Invocation } from '../command.ts'
-import { shortId } from '../output/table.ts'
+import type { CommandContext } from '../command.ts'
+import { shortenId } from '../output/table.ts'
 import { findJob } from './find-job.ts'
-import { finishSubmission } from './submitted.ts'
+import { monitorSubmission } from './submitted.ts'
 
-/** `job release`: ends the quarantine of a job, and places it again. */
-export async function runJobRelease(invocation: Invocation): Promise<number> {
+/** `job release`: releases a job from quarantine and schedules it. */
+export async function runJobRelease(invocation: CommandContext): Promise<number> {
   const { client, args } = invocation
   const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
   const at = { params: { job_id: ID }, query: { namespace: Namespace } }
   const { data } = await client.v1.releaseJob(at)
-  return await finishSubmission(invocation, {
+  return await monitorSubmission(invocation, {
     data,
     rollout: { namespace: Namespace, jobId: ID, evalId: data.EvalID },
-    done: `Job "${ID}" is released (evaluation ${shortId(data.EvalID)}).`,
+    message: `Job "${ID}" is released (evaluation ${shortenId(data.EvalID)}).`,
   })
 }

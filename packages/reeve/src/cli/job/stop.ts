@@ -1,19 +1,19 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { shortId } from '../output/table.ts'
+import { shortenId } from '../output/table.ts'
 import { findJob } from './find-job.ts'
-import { finishSubmission } from './submitted.ts'
+import { monitorSubmission } from './submitted.ts'
 
 type JobStub = Awaited<ReturnType<typeof findJob>>
 
-/** `job stop`: ends the allocations of jobs; `--purge` forgets the jobs as well. */
-export async function runJobStop(invocation: Invocation): Promise<number> {
+/** `job stop`: stops jobs; `--purge` also deletes them. */
+export async function runJobStop(invocation: CommandContext): Promise<number> {
   const jobs: JobStub[] = []
   for (const given of invocation.args) jobs.push(await findJob(invocation, given))
-  // A beginning may have meant another job, which is only noticed when this one is gone.
-  const guessed = jobs.filter(({ ID }, at) => ID !== invocation.args[at])
-  if (guessed.length > 0) await confirm(invocation, questionOf(guessed))
+  // A prefix may match a different job than intended, which would be noticed too late.
+  const resolvedByPrefix = jobs.filter(({ ID }, at) => ID !== invocation.args[at])
+  if (resolvedByPrefix.length > 0) await confirm(invocation, confirmationQuestion(resolvedByPrefix))
   let code: number = EXIT_CODES.ok
   for (const job of jobs) {
     const ended = await stopOne(invocation, job)
@@ -22,12 +22,12 @@ export async function runJobStop(invocation: Invocation): Promise<number> {
   return code
 }
 
-function questionOf(jobs: readonly JobStub[]): string {
+function confirmationQuestion(jobs: readonly JobStub[]): string {
   const names = jobs.map(({ ID, Namespace }) => `"${ID}" of namespace "${Namespace}"`)
   return `Stop job ${names.join(', ')}?`
 }
 
-async function stopOne(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {
+async function stopOne(invocation: CommandContext, { ID, Namespace }: JobStub): Promise<number> {
   const { client, flags } = invocation
   const { data } = await client.v1.stopJob({
     params: { job_id: ID },
@@ -35,18 +35,18 @@ async function stopOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
       namespace: Namespace,
       purge: flags.has('purge'),
       global: flags.has('global'),
-      no_shutdown_delay: flags.isOff('shutdown-delay'),
-      eval_priority: flags.whole('eval-priority'),
+      no_shutdown_delay: flags.isNegated('shutdown-delay'),
+      eval_priority: flags.integer('eval-priority'),
     },
   })
   const { EvalID } = data
   const how = flags.has('purge') ? 'stopped and purged' : 'stopped'
-  return await finishSubmission(invocation, {
+  return await monitorSubmission(invocation, {
     data,
     rollout: { namespace: Namespace, jobId: ID, evalId: EvalID, isStopping: true },
-    done:
+    message:
       EvalID === ''
         ? `Job "${ID}" is ${how}.`
-        : `Job "${ID}" is ${how} (evaluation ${shortId(EvalID)}).`,
+        : `Job "${ID}" is ${how} (evaluation ${shortenId(EvalID)}).`,
   })
 }

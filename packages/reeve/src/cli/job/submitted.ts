@@ -1,56 +1,56 @@
 import { ApiError } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure, UsageError } from '../failure.ts'
-import { nextCommand } from '../plan/next-command.ts'
-import { waitForEnd } from './job-end.ts'
-import { watchRollout, type Rollout } from '../watch/watch-rollout.ts'
+import { CommandError, UsageError } from '../failure.ts'
+import { suggestCommand } from '../plan/next-command.ts'
+import { waitForCompletion } from './job-end.ts'
+import { monitorDeployment, type MonitoredDeployment } from '../watch/watch-rollout.ts'
 
-interface Submitted {
-  /** What the server answered, for machines. */
+interface Submission {
+  /** The response of the server, for `--json`. */
   readonly data: object
-  readonly rollout: Rollout
-  /** What was done, for people. */
-  readonly done: string
+  readonly rollout: MonitoredDeployment
+  /** The result as text. */
+  readonly message: string
 }
 
-/** To who may not read it an evaluation is not there; what was asked for is done all the same. */
-function unseen({ status, text }: ApiError): CommandFailure | undefined {
+/** Creates an error if the change was accepted, but the token may not read the evaluation. */
+function cannotMonitorError({ status, text }: ApiError): CommandError | undefined {
   if (status !== 403 && status !== 404) return undefined
-  return new CommandFailure(`Submitted, but the evaluation cannot be read: ${text}.`, {
+  return new CommandError(`Submitted, but the evaluation cannot be read: ${text}.`, {
     code: status === 403 ? EXIT_CODES.denied : EXIT_CODES.missing,
     hint: 'Watching requires namespace:read-job; --detach does not watch.',
   })
 }
 
-/** After a change was accepted: watches what becomes of it, unless that is not wanted. */
-export async function finishSubmission(
-  invocation: Invocation,
-  { data, rollout, done }: Submitted,
+/** Monitors an accepted change, unless `--detach` is set, and returns the exit code. */
+export async function monitorSubmission(
+  invocation: CommandContext,
+  { data, rollout, message }: Submission,
 ): Promise<number> {
   const { output, flags } = invocation
   if (flags.has('wait') && flags.has('detach')) {
     throw new UsageError('--wait and --detach exclude each other.')
   }
   if (rollout.evalId === '') {
-    output.show(data, () => done)
+    output.print(data, () => message)
     return EXIT_CODES.ok
   }
   if (flags.has('detach')) {
     const words = ['job', 'status', '--watch', rollout.jobId]
-    const watch = nextCommand(invocation, words, rollout.namespace)
-    output.show(data, () => `${done}\nTo watch it:\n\n  ${watch}\n`)
+    const watch = suggestCommand(invocation, words, rollout.namespace)
+    output.print(data, () => `${message}\nTo watch it:\n\n  ${watch}\n`)
     return EXIT_CODES.ok
   }
-  output.say(done)
-  const { code, state } = await watchRollout(invocation, rollout).catch((thrown: unknown) => {
-    throw thrown instanceof ApiError ? (unseen(thrown) ?? thrown) : thrown
+  output.printLine(message)
+  const { code, state } = await monitorDeployment(invocation, rollout).catch((thrown: unknown) => {
+    throw thrown instanceof ApiError ? (cannotMonitorError(thrown) ?? thrown) : thrown
   })
   const { evaluation, deployment, allocations } = state
-  if (output.isForMachines) {
+  if (output.isStructured) {
     const found = { Evaluation: evaluation ?? null, Deployment: deployment ?? null }
-    output.show({ ...data, ...found, Allocations: allocations }, () => '')
+    output.print({ ...data, ...found, Allocations: allocations }, () => '')
   }
   if (code !== EXIT_CODES.ok || !flags.has('wait')) return code
-  return await waitForEnd(invocation, rollout)
+  return await waitForCompletion(invocation, rollout)
 }

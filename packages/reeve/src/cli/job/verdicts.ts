@@ -1,31 +1,32 @@
 import type { PolicyVerdict } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { table } from '../output/table.ts'
+import { renderTable } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
-import { verdictsText } from '../plan/verdicts-text.ts'
+import { formatPolicyResults } from '../plan/verdicts-text.ts'
 import { findJob } from './find-job.ts'
 
-/** `job verdicts JOB`: when policies denied it, or somebody passed over them. */
-export async function runJobVerdicts(invocation: Invocation): Promise<number> {
+/** `job verdicts JOB`: lists policy denials and overrides of a job. */
+export async function runJobVerdicts(invocation: CommandContext): Promise<number> {
   const { args, output } = invocation
   const [given = ''] = args
   const namespace = invocation.settings.namespace ?? 'default'
-  // A job that was denied at once has verdicts and is not there.
-  const exact = await verdictsOf(invocation, given, namespace)
+  // A job whose registration was denied has policy decisions but does not exist.
+  const exact = await listPolicyDecisions(invocation, given, namespace)
   const job = exact.length > 0 ? undefined : await findJob(invocation, given)
   const id = job?.ID ?? given
-  const verdicts = job === undefined ? exact : await verdictsOf(invocation, id, job.Namespace)
-  output.show(verdicts, () =>
+  const verdicts =
+    job === undefined ? exact : await listPolicyDecisions(invocation, id, job.Namespace)
+  output.print(verdicts, () =>
     verdicts.length === 0
       ? `No policy denied job "${id}", and none was overridden.`
-      : verdictTexts(verdicts, invocation),
+      : formatPolicyDecisions(verdicts, invocation),
   )
   return EXIT_CODES.ok
 }
 
-async function verdictsOf(
-  { client, signal }: Invocation,
+async function listPolicyDecisions(
+  { client, signal }: CommandContext,
   job_id: string,
   namespace: string,
 ): Promise<readonly PolicyVerdict[]> {
@@ -35,7 +36,10 @@ async function verdictsOf(
   return found.toSorted((a, b) => b.CreateIndex - a.CreateIndex)
 }
 
-function verdictTexts(verdicts: readonly PolicyVerdict[], invocation: Invocation): string {
+function formatPolicyDecisions(
+  verdicts: readonly PolicyVerdict[],
+  invocation: CommandContext,
+): string {
   const { flags, host, output } = invocation
   const rows = verdicts.map((one) => [
     agoFromNs(one.Time, host.nowMs()),
@@ -45,11 +49,11 @@ function verdictTexts(verdicts: readonly PolicyVerdict[], invocation: Invocation
     one.Outcomes.map(({ Policy }) => Policy).join(', '),
     one.Comment,
   ])
-  const list = table(['When', 'Operation', 'Result', 'Who', 'Policies', 'Why'], rows)
+  const list = renderTable(['When', 'Operation', 'Result', 'Who', 'Policies', 'Why'], rows)
   if (!flags.has('verbose')) return list
-  const said = verdicts.map(
+  const details = verdicts.map(
     (one) =>
-      `\n${agoFromNs(one.Time, host.nowMs())}: ${verdictsText(one.Outcomes, output.paint)}\n`,
+      `\n${agoFromNs(one.Time, host.nowMs())}: ${formatPolicyResults(one.Outcomes, output.paint)}\n`,
   )
-  return list + said.join('')
+  return list + details.join('')
 }

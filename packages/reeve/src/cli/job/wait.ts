@@ -1,9 +1,9 @@
-import type { Invocation } from '../command.ts'
-import { findJobOrTakeId } from './find-job.ts'
-import { waitForEnd } from './job-end.ts'
+import type { CommandContext } from '../command.ts'
+import { findJobOrUseId } from './find-job.ts'
+import { waitForCompletion } from './job-end.ts'
 
-/** `job wait`: blocks until a batch job has ended; its exit code becomes ours. */
-export async function runJobWait(invocation: Invocation): Promise<number> {
-  const { ID, Namespace } = await findJobOrTakeId(invocation, invocation.args[0] ?? '')
-  return await waitForEnd(invocation, { jobId: ID, namespace: Namespace })
+/** `job wait`: waits until a batch job has ended and exits with its exit code. */
+export async function runJobWait(invocation: CommandContext): Promise<number> {
+  const { ID, Namespace } = await findJobOrUseId(invocation, invocation.args[0] ?? '')
+  return await waitForCompletion(invocation, { jobId: ID, namespace: Namespace })
 }

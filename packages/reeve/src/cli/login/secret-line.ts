@@ -1,12 +1,12 @@
-import { CommandFailure } from '../failure.ts'
-import type { HostInput } from '../host.ts'
+import { CommandError } from '../failure.ts'
+import type { InputStream } from '../host.ts'
 
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 const BACKSPACES = new Set(['\u007f', '\b'])
 
-/** One line that is typed without being shown. */
-export async function secretLine(input: HostInput, signal: AbortSignal): Promise<string> {
+/** Reads a line without echo. */
+export async function readSecret(input: InputStream, signal: AbortSignal): Promise<string> {
   input.setRawMode?.(true)
   const decoder = new TextDecoder()
   let line = ''
@@ -14,7 +14,7 @@ export async function secretLine(input: HostInput, signal: AbortSignal): Promise
     for await (const part of input) {
       const text = typeof part === 'string' ? part : decoder.decode(part, { stream: true })
       for (const key of text) {
-        if (key === CTRL_C || signal.aborted) throw new CommandFailure('Nothing was saved.')
+        if (key === CTRL_C || signal.aborted) throw new CommandError('Nothing was saved.')
         if (key === '\r' || key === '\n' || key === CTRL_D) return line
         line = BACKSPACES.has(key) ? line.slice(0, -1) : line + key
       }

@@ -3,7 +3,7 @@ import type { ArgumentSpec, CommandSpec } from '../command.ts'
 const NAMESPACE: ArgumentSpec = {
   usage: '<NAME>',
   help: 'the name of a namespace',
-  completes: 'namespace',
+  completionKind: 'namespace',
 }
 
 export const namespaceCommands: readonly CommandSpec[] = [

@@ -1,4 +1,4 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { writeExample } from '../spec-file/write-example.ts'
 
@@ -20,7 +20,7 @@ node_pool_config {
 `
 
 /** `namespace init`: writes an example that `namespace apply` accepts. */
-export async function runNamespaceInit(invocation: Invocation): Promise<number> {
+export async function runNamespaceInit(invocation: CommandContext): Promise<number> {
   const file = invocation.args[0] ?? 'namespace.hcl'
   await writeExample(invocation, { file, text: EXAMPLE, next: [`reeve namespace apply ${file}`] })
   return EXIT_CODES.ok

@@ -3,7 +3,7 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const NODE: ArgumentSpec = {
   usage: '[NODE]',
   help: 'the name of a node, or a prefix of its ID',
-  completes: 'node',
+  completionKind: 'node',
 }
 const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'show full IDs' }
 const SELF: FlagSpec = { usage: '--self', help: 'the node of the agent at this address' }
@@ -179,7 +179,7 @@ export const nodeCommands: readonly CommandSpec[] = [
       {
         usage: '--pool <POOL>',
         help: 'require this node pool',
-        completes: 'node-pool',
+        completionKind: 'node-pool',
       },
       { usage: '--name <NAME>', help: 'require this node name' },
     ],
@@ -215,7 +215,7 @@ export const nodeCommands: readonly CommandSpec[] = [
       {
         usage: '[FILE]',
         help: 'a file with the new token; "-" reads standard input',
-        completes: 'file',
+        completionKind: 'file',
       },
     ],
     isRead: true,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { watchDrain } from './drain-watch.ts'
 
 const ID = '29e268cd-0000-4000-8000-000000000000'
@@ -9,7 +9,7 @@ const NODE = { ID, Name: 'one', LastDrain: { Status: 'complete' } }
 const ALLOCATION = { ID: 'ce53b909', Name: 'served.app[0]', DesiredStatus: 'stop' }
 
 /** The list of allocations says nothing more after the first time, as one that is late does. */
-function anInvocation(said: string[]): Invocation {
+function anInvocation(said: string[]): CommandContext {
   const isLeaving = Promise.withResolvers<void>()
   async function* answers(name: string, { signal }: { readonly signal: AbortSignal }) {
     if (name === 'readNode') {
@@ -30,7 +30,7 @@ function anInvocation(said: string[]): Invocation {
     output: { say: (line: string) => void said.push(line) },
   }
   // As much of one as a watch asks for.
-  return invocation as unknown as Invocation
+  return invocation as unknown as CommandContext
 }
 
 test('drain watch: the last allocation is told of before the end of the drain', async () => {

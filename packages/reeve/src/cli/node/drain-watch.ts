@@ -1,34 +1,35 @@
 import type { Allocation, Node } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { shortId } from '../output/table.ts'
+import { shortenId } from '../output/table.ts'
 import type { NodeStub } from './find-node.ts'
 
-/** Tells what leaves the node until its drain is over; gives the exit code. */
-export async function watchDrain(invocation: Invocation, { ID }: NodeStub): Promise<number> {
-  const over = new AbortController()
-  const signal = AbortSignal.any([invocation.signal, over.signal])
-  const tell = teller(invocation)
-  // Without allocations to tell of, the drain can still be awaited: the token may see no job.
-  const leaving = tellLeaving({ invocation, nodeId: ID, tell }, signal).catch(() => undefined)
+/** Reports allocations that leave the node until the drain has ended; returns the exit code. */
+export async function watchDrain(invocation: CommandContext, { ID }: NodeStub): Promise<number> {
+  const ended = new AbortController()
+  const signal = AbortSignal.any([invocation.signal, ended.signal])
+  const report = createReporter(invocation)
+  // The drain can be monitored without the permission to read allocations.
+  const leaving = reportChanges({ invocation, nodeId: ID, report }, signal).catch(() => undefined)
   try {
-    const node = await drainEnd(invocation, ID, signal)
-    over.abort()
+    const node = await waitForDrainEnd(invocation, ID, signal)
+    ended.abort()
     await leaving
-    // The last one may have ended in the same moment: the drain's end is told after it.
-    await tellNow({ invocation, nodeId: ID, tell }).catch(() => undefined)
-    return tellEnd(invocation, node)
+    // The last allocation may have terminated at the same time: it is reported before the end of
+    // the drain.
+    await reportOnce({ invocation, nodeId: ID, report }).catch(() => undefined)
+    return reportEnd(invocation, node)
   } catch (thrown) {
     if (!invocation.signal.aborted) throw thrown
-    const again = `reeve node drain --monitor ${shortId(ID)}`
-    invocation.output.note(`The drain continues. To watch it again:\n\n  ${again}`)
+    const again = `reeve node drain --monitor ${shortenId(ID)}`
+    invocation.output.printNotice(`The drain continues. To watch it again:\n\n  ${again}`)
     return EXIT_CODES.interrupted
   } finally {
-    over.abort()
+    ended.abort()
   }
 }
 
-async function drainEnd({ client }: Invocation, nodeId: string, signal: AbortSignal) {
+async function waitForDrainEnd({ client }: CommandContext, nodeId: string, signal: AbortSignal) {
   const request = { params: { node_id: nodeId }, signal }
   for await (const { data } of client.blocking('readNode', request)) {
     if (data.DrainStrategy === null) return data
@@ -36,63 +37,63 @@ async function drainEnd({ client }: Invocation, nodeId: string, signal: AbortSig
   throw signal.reason
 }
 
-function tellEnd({ output }: Invocation, { ID, Name, LastDrain }: Node): number {
-  const node = `node ${shortId(ID)} (${Name})`
+function reportEnd({ output }: CommandContext, { ID, Name, LastDrain }: Node): number {
+  const node = `node ${shortenId(ID)} (${Name})`
   switch (LastDrain?.Status) {
     case 'complete':
-      output.say(`The drain of ${node} is complete.`)
+      output.printLine(`The drain of ${node} is complete.`)
       return EXIT_CODES.ok
     case 'canceled':
-      output.note(`The drain of ${node} was canceled.`)
+      output.printNotice(`The drain of ${node} was canceled.`)
       return EXIT_CODES.failed
     case 'draining':
     case undefined:
-      output.say(`${node[0]?.toUpperCase() ?? ''}${node.slice(1)} is not draining.`)
+      output.printLine(`${node[0]?.toUpperCase() ?? ''}${node.slice(1)} is not draining.`)
       return EXIT_CODES.ok
   }
 }
 
-type Tell = (allocations: readonly Allocation[]) => void
+type ReportAllocations = (allocations: readonly Allocation[]) => void
 
-interface Telling {
-  readonly invocation: Invocation
+interface DrainReport {
+  readonly invocation: CommandContext
   readonly nodeId: string
-  readonly tell: Tell
+  readonly report: ReportAllocations
 }
 
-async function tellLeaving(telling: Telling, signal: AbortSignal): Promise<void> {
-  const { invocation, nodeId, tell } = telling
+async function reportChanges(telling: DrainReport, signal: AbortSignal): Promise<void> {
+  const { invocation, nodeId, report } = telling
   const request = { params: { node_id: nodeId }, signal }
   for await (const { data } of invocation.client.blocking('listNodeAllocations', request))
-    tell(data)
+    report(data)
 }
 
-async function tellNow({ invocation, nodeId, tell }: Telling): Promise<void> {
+async function reportOnce({ invocation, nodeId, report }: DrainReport): Promise<void> {
   const { client, signal } = invocation
-  tell((await client.v1.listNodeAllocations({ params: { node_id: nodeId }, signal })).data)
+  report((await client.v1.listNodeAllocations({ params: { node_id: nodeId }, signal })).data)
 }
 
-/** Says of each allocation what is new about it. */
-function teller({ output }: Invocation): Tell {
-  const told = new Map<string, string>()
+/** Creates a function that reports changed allocations. */
+function createReporter({ output }: CommandContext): ReportAllocations {
+  const reported = new Map<string, string>()
   return (allocations) => {
     for (const allocation of allocations) {
-      const now = stepOf(allocation)
-      const before = told.get(allocation.ID)
-      told.set(allocation.ID, now)
-      // What had ended before is no news.
-      if (now === before || (before === undefined && now !== LEAVING)) continue
-      output.say(`Allocation ${shortId(allocation.ID)} (${allocation.Name}) ${now}.`)
+      const now = drainStep(allocation)
+      const before = reported.get(allocation.ID)
+      reported.set(allocation.ID, now)
+      // Allocations that had terminated before are not reported.
+      if (now === before || (before === undefined && now !== DRAINING_TEXT)) continue
+      output.printLine(`Allocation ${shortenId(allocation.ID)} (${allocation.Name}) ${now}.`)
     }
   }
 }
 
-const LEAVING = 'is leaving'
+const DRAINING_TEXT = 'is leaving'
 
-function stepOf({ ClientStatus, DesiredStatus, DesiredTransition }: Allocation): string {
+function drainStep({ ClientStatus, DesiredStatus, DesiredTransition }: Allocation): string {
   if (ClientStatus === 'running' || ClientStatus === 'pending') {
     const mustGo = DesiredStatus !== 'run' || DesiredTransition.Migrate === true
-    return mustGo ? LEAVING : 'stays for now'
+    return mustGo ? DRAINING_TEXT : 'stays for now'
   }
   return `has ended: ${ClientStatus}`
 }

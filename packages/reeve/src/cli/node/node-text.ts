@@ -1,34 +1,36 @@
 import type { Allocation, HostUsage, Node } from '@reeve/contract'
-import { allocationTable } from '../alloc/allocation-table.ts'
-import type { Invocation } from '../command.ts'
-import { knownFields, pairsText, sections } from '../output/known-fields.ts'
-import { sizeText } from '../output/size.ts'
-import { fields, table } from '../output/table.ts'
+import { formatAllocationTable } from '../alloc/allocation-table.ts'
+import type { CommandContext } from '../command.ts'
+import { renderNonEmptyFields, formatKeyValues, joinSections } from '../output/known-fields.ts'
+import { formatSize } from '../output/size.ts'
+import { renderFields, renderTable } from '../output/table.ts'
 import { agoFromIso, formatAge } from '../output/time.ts'
-import { toneOf } from '../output/tone.ts'
+import { statusStyle } from '../output/tone.ts'
 
 const SECOND_MS = 1_000
 
-interface ShownNode {
+interface NodeView {
   readonly node: Node
   readonly allocations: readonly Allocation[]
-  /** Undefined when it was not asked for. */
+  /** Undefined without `--stats`. */
   readonly usage: HostUsage | undefined
 }
 
-/** Everything a person asks of a node. */
-export function nodeText(shown: ShownNode, invocation: Invocation): string {
-  const { node, allocations, usage } = shown
+/** Formats the details of a node. */
+export function formatNode(view: NodeView, invocation: CommandContext): string {
+  const { node, allocations, usage } = view
   const { flags } = invocation
-  const here = flags.has('all') ? allocations : allocations.filter(holdsResources)
+  const listed = flags.has('all') ? allocations : allocations.filter(holdsResources)
   const isVerbose = flags.has('verbose')
-  return sections([
+  return joinSections([
     overview(node, invocation),
-    drainText(node, invocation),
+    formatDrain(node, invocation),
     driverTable(node, invocation),
     resourceTable(node, allocations.filter(holdsResources)),
-    usage === undefined ? '' : usageText(usage),
-    here.length === 0 ? 'No allocations.\n' : `Allocations\n${allocationTable(here, invocation)}`,
+    usage === undefined ? '' : formatUsage(usage),
+    listed.length === 0
+      ? 'No allocations.\n'
+      : `Allocations\n${formatAllocationTable(listed, invocation)}`,
     eventTable(node, invocation),
     isVerbose ? attributeText(node) : '',
   ])
@@ -39,10 +41,10 @@ function holdsResources({ ClientStatus, DesiredStatus }: Allocation): boolean {
   return ClientStatus === 'pending' && DesiredStatus === 'run'
 }
 
-function overview(node: Node, { host, output }: Invocation): string {
+function overview(node: Node, { host, output }: CommandContext): string {
   const sinceMs = host.nowMs() - node.StatusUpdatedAt * SECOND_MS
-  const status = output.paint(toneOf(node.Status), node.Status)
-  return knownFields([
+  const status = output.paint(statusStyle(node.Status), node.Status)
+  return renderNonEmptyFields([
     ['ID', node.ID],
     ['Name', node.Name],
     ['Datacenter', node.Datacenter],
@@ -52,18 +54,18 @@ function overview(node: Node, { host, output }: Invocation): string {
     ['Status', `${status} since ${formatAge(sinceMs)}`],
     ['Description', node.StatusDescription],
     ['Eligibility', node.SchedulingEligibility],
-    ['Meta', pairsText(node.Meta)],
+    ['Meta', formatKeyValues(node.Meta)],
     ['Volumes', Object.keys(node.HostVolumes ?? {}).join(', ')],
     ['Networks', Object.keys(node.HostNetworks ?? {}).join(', ')],
   ])
 }
 
-function drainText({ DrainStrategy, LastDrain }: Node, { host }: Invocation): string {
+function formatDrain({ DrainStrategy, LastDrain }: Node, { host }: CommandContext): string {
   const nowMs = host.nowMs()
   if (DrainStrategy !== null) {
     const endMs = Date.parse(DrainStrategy.ForceDeadline)
     const hasEnd = !Number.isNaN(endMs) && endMs > 0
-    return knownFields([
+    return renderNonEmptyFields([
       ['Draining', `since ${agoFromIso(DrainStrategy.StartedAt, nowMs)}`],
       ['Deadline', hasEnd ? `in ${formatAge(endMs - nowMs)}` : 'none'],
       ['System jobs', DrainStrategy.IgnoreSystemJobs ? 'stay' : 'leave last'],
@@ -71,80 +73,82 @@ function drainText({ DrainStrategy, LastDrain }: Node, { host }: Invocation): st
   }
   if (LastDrain === null) return ''
   const { Status, UpdatedAt, Meta } = LastDrain
-  return knownFields([
+  return renderNonEmptyFields([
     ['Last drain', `${Status} ${agoFromIso(UpdatedAt, nowMs)}`],
-    ['Drain meta', pairsText(Meta)],
+    ['Drain meta', formatKeyValues(Meta)],
   ])
 }
 
-function driverTable({ Drivers }: Node, { output }: Invocation): string {
-  // A driver that was not detected says why: that is what a user of it looks for.
+function driverTable({ Drivers }: Node, { output }: CommandContext): string {
+  // Drivers that were not detected are listed with the reason.
   const rows = Object.entries(Drivers)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { Detected, Healthy, HealthDescription }]) => {
       const word = !Detected ? 'not detected' : Healthy ? 'healthy' : 'unhealthy'
-      return [name, output.paint(toneOf(word), word), HealthDescription]
+      return [name, output.paint(statusStyle(word), word), HealthDescription]
     })
-  return rows.length === 0 ? 'No drivers.\n' : table(['Driver', 'Health', 'Description'], rows)
+  return rows.length === 0
+    ? 'No drivers.\n'
+    : renderTable(['Driver', 'Health', 'Description'], rows)
 }
 
-/** What the node has for allocations, and what they hold of it. */
+/** Formats the capacity of the node for allocations and the allocated share. */
 function resourceTable(node: Node, allocations: readonly Allocation[]): string {
-  const { NodeResources: has, ReservedResources: kept } = node
-  const held = allocations.map(({ AllocatedResources }) => AllocatedResources)
-  const tasks = held.flatMap(({ Tasks }) => Object.values(Tasks))
+  const { NodeResources: capacity, ReservedResources: reserved } = node
+  const allocated = allocations.map(({ AllocatedResources }) => AllocatedResources)
+  const tasks = allocated.flatMap(({ Tasks }) => Object.values(Tasks))
   const resources = [
     {
       name: 'CPU',
       unit: 'MHz',
       used: sum(tasks.map(({ Cpu }) => Cpu.CpuShares)),
-      room: has.Cpu.CpuShares - kept.Cpu.CpuShares,
+      room: capacity.Cpu.CpuShares - reserved.Cpu.CpuShares,
     },
     {
       name: 'Memory',
       unit: 'MB',
       used: sum(tasks.map(({ Memory }) => Memory.MemoryMB)),
-      room: has.Memory.MemoryMB - kept.Memory.MemoryMB,
+      room: capacity.Memory.MemoryMB - reserved.Memory.MemoryMB,
     },
     {
       name: 'Disk',
       unit: 'MB',
-      used: sum(held.map(({ Shared }) => Shared.DiskMB)),
-      room: has.Disk.DiskMB - kept.Disk.DiskMB,
+      used: sum(allocated.map(({ Shared }) => Shared.DiskMB)),
+      room: capacity.Disk.DiskMB - reserved.Disk.DiskMB,
     },
   ]
   const rows = resources.map(({ name, unit, used, room }) => {
     const share = room <= 0 ? '' : `${Math.round((used / room) * 100)} %`
     return [name, `${used} ${unit}`, `${room} ${unit}`, share]
   })
-  return table(['Resource', 'Allocated', 'Capacity', 'Share'], rows)
+  return renderTable(['Resource', 'Allocated', 'Capacity', 'Share'], rows)
 }
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, one) => total + one, 0)
 }
 
-function usageText({ Memory, CPU, AllocDirStats, Uptime }: HostUsage): string {
+function formatUsage({ Memory, CPU, AllocDirStats, Uptime }: HostUsage): string {
   const percents = CPU.map(({ TotalPercent }) => TotalPercent)
   const mean = percents.length === 0 ? 0 : sum(percents) / percents.length
-  return `In use on the machine\n${fields([
+  return `In use on the machine\n${renderFields([
     ['CPU', `${mean.toFixed(1)} % of ${CPU.length} processors`],
-    ['Memory', `${sizeText(Memory.Used)} of ${sizeText(Memory.Total)}`],
-    ['Disk', `${sizeText(AllocDirStats.Used)} of ${sizeText(AllocDirStats.Size)}`],
+    ['Memory', `${formatSize(Memory.Used)} of ${formatSize(Memory.Total)}`],
+    ['Disk', `${formatSize(AllocDirStats.Used)} of ${formatSize(AllocDirStats.Size)}`],
     ['Up', formatAge(Uptime * SECOND_MS)],
   ])}`
 }
 
-function eventTable({ Events }: Node, { host }: Invocation): string {
+function eventTable({ Events }: Node, { host }: CommandContext): string {
   const rows = Events.toReversed().map(({ Timestamp, Subsystem, Message }) => [
     agoFromIso(Timestamp, host.nowMs()),
     Subsystem,
     Message,
   ])
-  return table(['Time', 'Subsystem', 'Event'], rows)
+  return renderTable(['Time', 'Subsystem', 'Event'], rows)
 }
 
 function attributeText({ Attributes }: Node): string {
   const entries = Object.entries(Attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `Attributes\n${fields(entries)}`
+  return `Attributes\n${renderFields(entries)}`
 }

@@ -1,9 +1,9 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 
-export async function runAcceptLoss({ client, output }: Invocation): Promise<number> {
+export async function runAcceptLoss({ client, output }: CommandContext): Promise<number> {
   const { data } = await client.v1.acceptDatabaseLoss()
-  output.show(data, () => {
+  output.print(data, () => {
     if (data.Accepted.length === 0) return 'No commits are missing. Nothing was changed.\n'
     const lines = data.Accepted.map(({ FromIndex, ToIndex, Commits }) => {
       return `${Commits} ${Commits === 1 ? 'commit' : 'commits'} (index ${FromIndex} to ${ToIndex})`

@@ -1,13 +1,16 @@
-import { widthOf } from './style.ts'
+import { displayWidth } from './style.ts'
 
 const GAP = '  '
 
-/** Rows under a heading, columns aligned; the last column is not padded. */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Formats rows with a heading and aligned columns; the last column is not padded. */
+export function renderTable(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
   if (rows.length === 0) return ''
   const lines = [heading, ...rows]
   const widths = heading.map((_, column) =>
-    Math.max(...lines.map((line) => widthOf(line[column] ?? ''))),
+    Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))),
   )
   return lines.map((line) => alignedLine(line, widths)).join('')
 }
@@ -15,21 +18,21 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
 function alignedLine(line: readonly string[], widths: readonly number[]): string {
   const cells = line.map((cell, column) => {
     const isLast = column === line.length - 1
-    return isLast ? cell : cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell))
+    return isLast ? cell : cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell))
   })
   return `${cells.join(GAP).trimEnd()}\n`
 }
 
-/** Names and values, one on each line. */
-export function fields(entries: readonly (readonly [name: string, value: string])[]): string {
-  const width = Math.max(0, ...entries.map(([name]) => widthOf(name)))
+/** Formats names and values, one per line. */
+export function renderFields(entries: readonly (readonly [name: string, value: string])[]): string {
+  const width = Math.max(0, ...entries.map(([name]) => displayWidth(name)))
   return entries
-    .map(([name, value]) => `${name}${' '.repeat(width - widthOf(name))} = ${value}`.trimEnd())
+    .map(([name, value]) => `${name}${' '.repeat(width - displayWidth(name))} = ${value}`.trimEnd())
     .map((line) => `${line}\n`)
     .join('')
 }
 
-/** Identifiers are long; the first part tells them apart. */
-export function shortId(id: string): string {
+/** Shortens a UUID to its first part. */
+export function shortenId(id: string): string {
   return /^[0-9a-f]{8}-/.test(id) ? id.slice(0, 8) : id
 }

@@ -1,7 +1,7 @@
-import type { Tone } from './style.ts'
+import type { TextStyle } from './style.ts'
 
-/** How the states of both APIs stand out; an unknown one does not. */
-const TONES: Readonly<Record<string, Tone>> = {
+/** Styles of the states of both APIs; unknown states are bold. */
+const STATUS_STYLES: Readonly<Record<string, TextStyle>> = {
   running: 'good',
   ready: 'good',
   complete: 'dim',
@@ -35,6 +35,6 @@ const TONES: Readonly<Record<string, Tone>> = {
   cancelled: 'dim',
 }
 
-export function toneOf(state: string): Tone {
-  return TONES[state] ?? 'strong'
+export function statusStyle(state: string): TextStyle {
+  return STATUS_STYLES[state] ?? 'strong'
 }

@@ -1,16 +1,19 @@
-import type { Invocation } from '../command.ts'
-import { FROM_JOB_FILE } from '../settings/settings.ts'
+import type { CommandContext } from '../command.ts'
+import { JOB_FILE_SOURCE } from '../settings/settings.ts'
 import { shellLine } from '@reeve/kit/shell-words.ts'
 
-interface Around extends Pick<Invocation, 'flags'> {
-  readonly host: Pick<Invocation['host'], 'environment'>
-  readonly settings?: Pick<Invocation['settings'], 'region' | 'sources'>
+interface SuggestContext extends Pick<CommandContext, 'flags'> {
+  readonly host: Pick<CommandContext['host'], 'environment'>
+  readonly settings?: Pick<CommandContext['settings'], 'region' | 'sources'>
 }
 
-/** The job file of this command and how it is to be read, for a command that reads it again. */
-export function fileWords({ args, flags }: Pick<Invocation, 'args' | 'flags'>): readonly string[] {
+/** Returns the job file arguments of this command, for a suggested command. */
+export function jobFileArgs({
+  args,
+  flags,
+}: Pick<CommandContext, 'args' | 'flags'>): readonly string[] {
   const repeated = (name: string): readonly string[] =>
-    flags.texts(name).flatMap((value) => [`--${name}`, value])
+    flags.strings(name).flatMap((value) => [`--${name}`, value])
   return [
     ...(flags.has('hcl1') ? ['--hcl1'] : []),
     ...repeated('var'),
@@ -19,19 +22,23 @@ export function fileWords({ args, flags }: Pick<Invocation, 'args' | 'flags'>): 
   ]
 }
 
-/** A command to go on with, which reaches the same server, region and namespace as this one. */
-export function nextCommand(
-  { flags, host, settings }: Around,
+/** Returns a suggested command with the server, region and namespace of this one. */
+export function suggestCommand(
+  { flags, host, settings }: SuggestContext,
   words: readonly string[],
-  namespace = flags.text('namespace'),
+  namespace = flags.string('namespace'),
 ): string {
-  // The next command may not read the file that named the region.
-  const fromFile = settings?.sources.region === FROM_JOB_FILE ? settings.region : undefined
-  const places = { address: flags.text('address'), region: flags.text('region') ?? fromFile }
-  const kept = Object.entries(places).flatMap(([name, value]) =>
+  // The suggested command may not read the job file that set the region.
+  const fromFile = settings?.sources.region === JOB_FILE_SOURCE ? settings.region : undefined
+  const connection = {
+    address: flags.string('address'),
+    region: flags.string('region') ?? fromFile,
+  }
+  const connectionFlags = Object.entries(connection).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   )
-  const usual = host.environment['REEVE_NAMESPACE'] || 'default'
-  const place = namespace === undefined || namespace === usual ? [] : ['--namespace', namespace]
-  return shellLine(['reeve', ...words, ...kept, ...place])
+  const defaultNamespace = host.environment['REEVE_NAMESPACE'] || 'default'
+  const namespaceFlag =
+    namespace === undefined || namespace === defaultNamespace ? [] : ['--namespace', namespace]
+  return shellLine(['reeve', ...words, ...connectionFlags, ...namespaceFlag])
 }

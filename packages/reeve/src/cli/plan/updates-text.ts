@@ -1,8 +1,12 @@
 import type { DesiredUpdates } from '@reeve/contract'
-import type { Paint, Tone } from '../output/style.ts'
+import type { Paint, TextStyle } from '../output/style.ts'
 
-/** What happens to instances of a group, in the order in which people care. */
-const WORDS: readonly (readonly [field: keyof DesiredUpdates, word: string, tone: Tone])[] = [
+/** Texts for the updates of a group, ordered by importance. */
+const UPDATE_TEXTS: readonly (readonly [
+  field: keyof DesiredUpdates,
+  word: string,
+  tone: TextStyle,
+])[] = [
   ['Place', 'started', 'added'],
   ['Canary', 'started as canaries', 'added'],
   ['DestructiveUpdate', 'replaced', 'changed'],
@@ -17,43 +21,43 @@ const WORDS: readonly (readonly [field: keyof DesiredUpdates, word: string, tone
   ['Ignore', 'left as they are', 'dim'],
 ]
 
-interface UpdatesLook {
+interface UpdatesOptions {
   readonly paint: Paint
-  /** Instances that have no place, which are told by themselves. */
+  /** Placement failures, which are reported separately. */
   readonly unplaced: number
 }
 
-/** `Group "web": 2 started, 1 left as they are.`; none when nothing of it has a place. */
-export function updatesText(
+/** Formats the updates of a group; empty if all of its allocations fail to be placed. */
+export function formatUpdates(
   name: string,
   updates: DesiredUpdates,
-  { paint, unplaced }: UpdatesLook,
+  { paint, unplaced }: UpdatesOptions,
 ): readonly string[] {
-  const placed = withoutUnplaced(updates, unplaced)
-  const parts = WORDS.filter(([field]) => placed[field] > 0).map(([field, word, tone]) =>
+  const placed = subtractUnplaced(updates, unplaced)
+  const parts = UPDATE_TEXTS.filter(([field]) => placed[field] > 0).map(([field, word, tone]) =>
     paint(tone, `${placed[field]} ${word}`),
   )
   if (parts.length === 0 && unplaced > 0) return []
   return [`Group "${name}": ${parts.length === 0 ? 'nothing to do' : parts.join(', ')}.`]
 }
 
-/** Where instances without a place are counted as well, in the order they are taken from. */
-const PLACING = ['Place', 'Canary', 'Migrate', 'DestructiveUpdate'] as const
+/** Fields that include placement failures, in the order in which they are subtracted. */
+const PLACEMENT_FIELDS = ['Place', 'Canary', 'Migrate', 'DestructiveUpdate'] as const
 
-/** The API counts what the scheduler set out to do; this is what it has places for. */
-function withoutUnplaced(updates: DesiredUpdates, unplaced: number): DesiredUpdates {
+/** Subtracts placement failures: the API counts all intended placements. */
+function subtractUnplaced(updates: DesiredUpdates, unplaced: number): DesiredUpdates {
   const placed = { ...updates }
-  let left = unplaced
-  for (const field of PLACING) {
-    const taken = Math.min(left, updates[field])
-    placed[field] -= taken
-    left -= taken
+  let remaining = unplaced
+  for (const field of PLACEMENT_FIELDS) {
+    const subtracted = Math.min(remaining, updates[field])
+    placed[field] -= subtracted
+    remaining -= subtracted
   }
-  // Those that are started again are among those that are started.
+  // Reschedules are included in the placements.
   return { ...placed, RescheduleNow: Math.min(placed.Place, placed.RescheduleNow) }
 }
 
-/** Whether anything happens at all. */
-export function isChanging(updates: DesiredUpdates): boolean {
-  return WORDS.some(([field]) => field !== 'Ignore' && updates[field] > 0)
+/** Whether there are updates besides ignored allocations. */
+export function hasUpdates(updates: DesiredUpdates): boolean {
+  return UPDATE_TEXTS.some(([field]) => field !== 'Ignore' && updates[field] > 0)
 }

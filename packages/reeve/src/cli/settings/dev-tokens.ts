@@ -4,23 +4,25 @@ import type { Environment } from '../host.ts'
 import { configDirectory, writePrivateFile } from './login-file.ts'
 
 /**
- * A dev agent leaves its token where the command line of the same person finds it, so that the
- * governance API can be tried without signing in. One file for each address; only its owner may
- * read it.
+ * Saves the token of a dev agent where the CLI of the same user finds it, so that the governance
+ * API works without a login. One file per address, readable by its owner only.
  */
-export async function keepDevToken(
+export async function saveDevToken(
   environment: Environment,
   agent: { readonly address: string; readonly token: string },
 ): Promise<void> {
-  await writePrivateFile(fileOf(environment, agent.address), `${agent.address}\n${agent.token}\n`)
+  await writePrivateFile(
+    tokenFile(environment, agent.address),
+    `${agent.address}\n${agent.token}\n`,
+  )
 }
 
-/** The agent has ended. What another one has left since is kept. */
-export async function forgetDevToken(
+/** Deletes the token of a stopped agent, unless another agent has replaced it. */
+export async function deleteDevToken(
   environment: Environment,
   agent: { readonly address: string; readonly token: string },
 ): Promise<void> {
-  const file = fileOf(environment, agent.address)
+  const file = tokenFile(environment, agent.address)
   const text = await readFile(file, 'utf8').catch(() => '')
   if (text.split('\n')[1] === agent.token) await rm(file, { force: true })
 }
@@ -29,17 +31,17 @@ export async function forgetDevToken(
 export async function readDevTokens(
   environment: Environment,
 ): Promise<Readonly<Record<string, string>>> {
-  const folder = folderOf(environment)
+  const folder = tokenDirectory(environment)
   const names = await readdir(folder).catch(() => [])
   const texts = names.map((name) => readFile(join(folder, name), 'utf8').catch(() => ''))
   const entries = (await Promise.all(texts)).map((text) => text.split('\n'))
   return Object.fromEntries(entries.map(([address = '', token = '']) => [address, token]))
 }
 
-function folderOf(environment: Environment): string {
+function tokenDirectory(environment: Environment): string {
   return join(configDirectory(environment), 'dev-tokens')
 }
 
-function fileOf(environment: Environment, address: string): string {
-  return join(folderOf(environment), address.replaceAll(/[^\w.-]+/g, '_'))
+function tokenFile(environment: Environment, address: string): string {
+  return join(tokenDirectory(environment), address.replaceAll(/[^\w.-]+/g, '_'))
 }

@@ -3,42 +3,42 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Environment } from '../host.ts'
 
-/** What `login` keeps: the last address, and a token for each. */
+/** The saved login: the default address, and tokens by address. */
 export interface SavedLogin {
   readonly address: string
   readonly tokens: Readonly<Record<string, string>>
 }
 
-export function loginFile(environment: Environment): string {
+export function loginFilePath(environment: Environment): string {
   return join(configDirectory(environment), 'login.json')
 }
 
-/** Where this program keeps what belongs to a person. */
+/** The configuration directory of the user. */
 export function configDirectory(environment: Environment): string {
   const base = environment['XDG_CONFIG_HOME'] || join(environment['HOME'] || homedir(), '.config')
   return join(base, 'reeve')
 }
 
-/** Undefined when nobody has logged in, or when the file is not ours to understand. */
+/** Reads the login file; undefined if it is missing or invalid. */
 export async function readLogin(environment: Environment): Promise<SavedLogin | undefined> {
-  const text = await readFile(loginFile(environment), 'utf8').catch(() => undefined)
+  const text = await readFile(loginFilePath(environment), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : parseLogin(text)
 }
 
-/** Replaces what is kept, whole or not at all; only its owner may read it. */
+/** Replaces the login file atomically; only its owner may read it. */
 export async function writeLogin(environment: Environment, login: SavedLogin): Promise<string> {
-  const file = loginFile(environment)
+  const file = loginFilePath(environment)
   await writePrivateFile(file, `${JSON.stringify(login, null, 2)}\n`)
   return file
 }
 
 export async function writePrivateFile(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const draft = `${file}.${process.pid}.new`
-  await writeFile(draft, text, { mode: 0o600 })
-  // A draft that was there already keeps its mode.
-  await chmod(draft, 0o600)
-  await rename(draft, file)
+  const temporaryFile = `${file}.${process.pid}.new`
+  await writeFile(temporaryFile, text, { mode: 0o600 })
+  // An existing temporary file would keep its mode.
+  await chmod(temporaryFile, 0o600)
+  await rename(temporaryFile, file)
 }
 
 function parseLogin(text: string): SavedLogin | undefined {

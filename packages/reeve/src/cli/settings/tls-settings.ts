@@ -5,37 +5,35 @@ import { UsageError } from '../failure.ts'
 import type { Flags } from '../flags.ts'
 import type { CliHost } from '../host.ts'
 
-/** The flag, and the variable that says the same. */
-const FILES = {
+/** Flag and environment variable of each file. */
+const PEM_FILE_SETTINGS = {
   ca: ['ca-cert', 'REEVE_CACERT'],
   cert: ['client-cert', 'REEVE_CLIENT_CERT'],
   key: ['client-key', 'REEVE_CLIENT_KEY'],
 } as const
 
-const TRUE = ['1', 't', 'true']
+const TRUE_VALUES = ['1', 't', 'true']
 
-/**
- * Whom the command line believes and how it proves itself, as connections take it; undefined when
- * nothing was said, so that the platform's own ways do.
- */
-export async function tlsSettings(
+/** Reads the TLS options; undefined if none are set, so that the defaults of the runtime apply. */
+export async function readTlsOptions(
   flags: Flags,
   { environment, directory }: CliHost,
 ): Promise<ConnectionOptions | undefined> {
   const options: ConnectionOptions = {}
   for (const name of ['ca', 'cert', 'key'] as const) {
-    const [flag, variable] = FILES[name]
-    const path = flags.text(flag) || environment[variable]
+    const [flag, variable] = PEM_FILE_SETTINGS[name]
+    const path = flags.string(flag) || environment[variable]
     if (path === undefined || path === '') continue
-    const from = flags.text(flag) ? `--${flag}` : variable
-    options[name] = await readPem(resolve(directory, path), from)
+    const source = flags.string(flag) ? `--${flag}` : variable
+    options[name] = await readPem(resolve(directory, path), source)
   }
   if ((options.cert === undefined) !== (options.key === undefined))
     throw new UsageError('A certificate and its key go together: --client-cert and --client-key.')
-  const serverName = flags.text('tls-server-name') || environment['REEVE_TLS_SERVER_NAME']
+  const serverName = flags.string('tls-server-name') || environment['REEVE_TLS_SERVER_NAME']
   if (serverName !== undefined && serverName !== '') options.servername = serverName
-  const skips = environment['REEVE_SKIP_VERIFY']?.toLowerCase() ?? ''
-  if (flags.has('tls-skip-verify') || TRUE.includes(skips)) options.rejectUnauthorized = false
+  const skipVerify = environment['REEVE_SKIP_VERIFY']?.toLowerCase() ?? ''
+  if (flags.has('tls-skip-verify') || TRUE_VALUES.includes(skipVerify))
+    options.rejectUnauthorized = false
   return Object.keys(options).length === 0 ? undefined : options
 }
 

@@ -11,7 +11,7 @@ export const snapshotCommands: readonly CommandSpec[] = [
     examples: [
       { line: 'reeve operator snapshot save monday.snapshot', says: 'requires a management token' },
     ],
-    args: [{ usage: '<FILE>', help: 'the file to write', completes: 'file' }],
+    args: [{ usage: '<FILE>', help: 'the file to write', completionKind: 'file' }],
     flags: [{ usage: '--force', help: 'overwrite an existing file' }],
     isRead: true,
     load: async () => (await import('./snapshot.ts')).runSnapshotSave,
@@ -20,7 +20,7 @@ export const snapshotCommands: readonly CommandSpec[] = [
     path: 'operator snapshot inspect',
     summary: 'Verify a snapshot and show its content.',
     examples: [{ line: 'reeve operator snapshot inspect monday.snapshot', says: 'works offline' }],
-    args: [{ usage: '<FILE>', help: 'a snapshot', completes: 'file' }],
+    args: [{ usage: '<FILE>', help: 'a snapshot', completionKind: 'file' }],
     isRead: true,
     load: async () => (await import('./snapshot.ts')).runSnapshotInspect,
   },

@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure } from '../failure.ts'
-import { fileBytes } from '../input.ts'
-import { knownFields } from '../output/known-fields.ts'
+import { CommandError } from '../failure.ts'
+import { readFileOrStdin } from '../input.ts'
+import { renderNonEmptyFields } from '../output/known-fields.ts'
 import { DAY_MS } from '../output/time.ts'
-import { reasonOf } from '../reason.ts'
+import { systemErrorReason } from '../reason.ts'
 import { CERTIFICATE_BYTES_MAX, OID } from './issue-certificate.ts'
 
 /** Certificates with fewer days left are shown as a warning. */
@@ -17,15 +17,15 @@ const USAGES: Readonly<Record<string, string>> = {
 }
 
 /** `tls info` */
-export async function runTlsInfo(invocation: Invocation): Promise<number> {
+export async function runTlsInfo(invocation: CommandContext): Promise<number> {
   const { args, flags, host, output } = invocation
   const certificate = await readCertificate(invocation, args[0] ?? '')
-  const ca = flags.text('ca')
+  const ca = flags.string('ca')
   const authority = ca === undefined ? undefined : await readCertificate(invocation, ca)
-  const info = infoOf(certificate, host.nowMs(), authority)
-  output.show(info, () => {
+  const info = certificateInfo(certificate, host.nowMs(), authority)
+  output.print(info, () => {
     const tone = !info.Valid ? 'bad' : info.DaysLeft < DAYS_LEFT_FEW ? 'warning' : 'good'
-    return knownFields([
+    return renderNonEmptyFields([
       ['Subject', info.Subject],
       ['Issuer', info.Issuer],
       ['Authority', info.Authority ? 'yes' : 'no'],
@@ -42,18 +42,18 @@ export async function runTlsInfo(invocation: Invocation): Promise<number> {
   return info.Valid && info.Signed !== false ? EXIT_CODES.ok : EXIT_CODES.failed
 }
 
-async function readCertificate(invocation: Invocation, file: string): Promise<X509Certificate> {
-  const bytes = await fileBytes(invocation, file, { bytesMax: CERTIFICATE_BYTES_MAX })
+async function readCertificate(invocation: CommandContext, file: string): Promise<X509Certificate> {
+  const bytes = await readFileOrStdin(invocation, file, { bytesMax: CERTIFICATE_BYTES_MAX })
   try {
     return new X509Certificate(bytes)
   } catch (thrown) {
-    throw new CommandFailure(`"${file}" holds no certificate: ${reasonOf(thrown)}.`, {
+    throw new CommandError(`"${file}" holds no certificate: ${systemErrorReason(thrown)}.`, {
       hint: 'Name a file with a PEM block "CERTIFICATE"; the first one is shown.',
     })
   }
 }
 
-function infoOf(
+function certificateInfo(
   certificate: X509Certificate,
   nowMs: number,
   authority: X509Certificate | undefined,
@@ -66,8 +66,8 @@ function infoOf(
     Authority: certificate.ca,
     Names: names,
     Usages: (keyUsage ?? []).map((id) => USAGES[id] ?? id),
-    Roles: rolesOf(names),
-    Key: keyText(certificate),
+    Roles: certificateRoles(names),
+    Key: formatKey(certificate),
     ValidFrom: validFromDate.toISOString(),
     ValidTo: validToDate.toISOString(),
     DaysLeft: Math.floor((validToDate.getTime() - nowMs) / DAY_MS),
@@ -82,7 +82,7 @@ function isSignedBy(certificate: X509Certificate, authority: X509Certificate): b
 }
 
 /** Returns the roles that agents derive from the names. */
-function rolesOf(names: readonly string[]): readonly string[] {
+function certificateRoles(names: readonly string[]): readonly string[] {
   return names.flatMap((name) => {
     const [, role, region] = /^DNS:(server|client)\.(.+)\.reeve$/.exec(name) ?? []
     if (region === undefined) return []
@@ -90,7 +90,7 @@ function rolesOf(names: readonly string[]): readonly string[] {
   })
 }
 
-function keyText({ publicKey }: X509Certificate): string {
+function formatKey({ publicKey }: X509Certificate): string {
   const { asymmetricKeyType: type = '', asymmetricKeyDetails: details } = publicKey
   const size = details?.namedCurve ?? details?.modulusLength
   return size === undefined ? type : `${type} ${size}`

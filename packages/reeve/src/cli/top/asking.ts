@@ -1,23 +1,23 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { holdsResources, type ClusterRecords } from './cluster.ts'
 
-/** All that the token may read, unless one is named. */
-export function namespaceOf({ settings }: Invocation): string {
+/** Returns the namespace to query; all by default. */
+export function queriedNamespace({ settings }: CommandContext): string {
   return settings.namespace ?? '*'
 }
 
-/** Whom to ask what they use. */
-export function measuredOf({ nodes, allocations }: ClusterRecords) {
+/** Returns the nodes and allocations whose usage can be measured. */
+export function measurableTargets({ nodes, allocations }: ClusterRecords) {
   return {
     nodes: nodes.filter(({ Status }) => Status === 'ready').map(({ ID }) => ID),
     allocations: allocations.filter((one) => holdsResources(one) && one.ClientStatus === 'running'),
   }
 }
 
-/** How many commits back the events begin. */
+/** Number of past commits whose events are shown. */
 const COMMITS_BACK = 100
 
-/** Where the events begin that are worth showing. */
-export function firstIndex(index: number): number {
+/** Returns the index at which the event stream starts. */
+export function firstEventIndex(index: number): number {
   return Math.max(1, index - COMMITS_BACK)
 }

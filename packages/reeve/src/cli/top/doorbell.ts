@@ -1,32 +1,32 @@
-/** Wakes whoever waits for news; rings that nobody waited for count as one. */
-export class Doorbell {
-  #isRung = false
-  #answer: (() => void) | undefined
+/** Wakes one waiter. Notifications without a waiter are coalesced. */
+export class WakeSignal {
+  #isNotified = false
+  #wake: (() => void) | undefined
 
-  ring(): void {
-    this.#isRung = true
-    this.#answer?.()
+  notify(): void {
+    this.#isNotified = true
+    this.#wake?.()
   }
 
-  /** Resolves at the next ring, after the time, or when the signal ends it. */
-  async rung(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.#isRung) {
-      await pause(ms, signal, (wake) => {
-        this.#answer = wake
+  /** Resolves at the next notification, after the timeout, or on abort. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isNotified) {
+      await sleep(ms, signal, (wake) => {
+        this.#wake = wake
       })
     }
-    this.#isRung = false
-    this.#answer = undefined
+    this.#isNotified = false
+    this.#wake = undefined
   }
 
-  /** Resolves after the time, however often it rings. */
-  async quiet(ms: number, signal: AbortSignal): Promise<void> {
-    if (ms > 0) await pause(ms, signal)
-    this.#isRung = false
+  /** Waits for the given time and discards notifications meanwhile. */
+  async debounce(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms > 0) await sleep(ms, signal)
+    this.#isNotified = false
   }
 }
 
-async function pause(
+async function sleep(
   ms: number,
   signal: AbortSignal,
   onBegun: (wake: () => void) => void = () => undefined,

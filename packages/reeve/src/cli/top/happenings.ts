@@ -1,19 +1,19 @@
 import { msFromNs } from '@reeve/kit/duration.ts'
 import type { Event } from '@reeve/contract'
 import { isEventOf, type TopicFilter } from '@reeve/sdk'
-import { shortId } from '../output/table.ts'
+import { shortenId } from '../output/table.ts'
 
 /** An event in one line. */
-export interface Happening {
+export interface EventLine {
   readonly Index: number
-  /** Id or name of what it happened to. */
+  /** ID or name of the object. */
   readonly Key: string
-  /** Milliseconds since the epoch; null where the event does not tell. */
+  /** Milliseconds since the epoch; null if unknown. */
   readonly Time: number | null
   readonly Text: string
 }
 
-/** What people follow; evaluations come with each of these and say little alone. */
+/** Topics to show. Evaluations are left out, because they accompany each of these. */
 export const TOPICS: readonly TopicFilter[] = [
   'Allocation',
   'Job',
@@ -22,47 +22,47 @@ export const TOPICS: readonly TopicFilter[] = [
   'PolicyVerdict',
 ]
 
-const KEPT_MAX = 100
+const EVENTS_MAX = 100
 const SECOND_MS = 1_000
 
-/** The last things that happened, each told once: the newest first. */
-export class Happenings {
-  #told: readonly Happening[] = []
+/** Recent events without duplicates, newest first. */
+export class RecentEvents {
+  #events: readonly EventLine[] = []
 
-  get latest(): readonly Happening[] {
-    return this.#told
+  get latest(): readonly EventLine[] {
+    return this.#events
   }
 
   add(events: readonly Event[]): void {
-    // A stream that begins again tells some of it twice.
-    const last = this.#told[0]?.Index ?? 0
+    // A reconnected stream repeats events.
+    const last = this.#events[0]?.Index ?? 0
     for (const event of events.filter(({ Index }) => Index >= last)) {
-      const happening = toHappening(event)
+      const happening = toEventLine(event)
       const { Text } = happening
-      // Most changes of a record do not change what is told of it.
-      const before = this.#told.find(({ Key }) => Key === event.Key)?.Text
+      // Most updates of a record do not change its text.
+      const before = this.#events.find(({ Key }) => Key === event.Key)?.Text
       if (Text === '' || Text === before) continue
-      this.#told = [happening, ...this.#told].slice(0, KEPT_MAX)
+      this.#events = [happening, ...this.#events].slice(0, EVENTS_MAX)
     }
   }
 }
 
-function toHappening(event: Event): Happening {
-  const [timeMs, text] = tell(event)
+function toEventLine(event: Event): EventLine {
+  const [timeMs, text] = describeEvent(event)
   return { Index: event.Index, Key: event.Key, Time: timeMs, Text: text }
 }
 
-function tell(event: Event): readonly [timeMs: number | null, text: string] {
+function describeEvent(event: Event): readonly [timeMs: number | null, text: string] {
   if (isEventOf(event, 'Allocation')) {
     const { ID, Name, NodeName, ClientStatus, DesiredStatus, ModifyTime } = event.Payload.Allocation
     const isEnding = DesiredStatus !== 'run' && ClientStatus === 'running'
     const state = isEnding ? 'is being stopped' : `is ${ClientStatus}`
-    const text = `Allocation ${shortId(ID)} (${Name} on ${NodeName}) ${state}`
+    const text = `Allocation ${shortenId(ID)} (${Name} on ${NodeName}) ${state}`
     return [msFromNs(ModifyTime), text]
   }
   if (isEventOf(event, 'Deployment')) {
     const { ID, JobID, Status, StatusDescription, ModifyTime } = event.Payload.Deployment
-    const text = `Deployment ${shortId(ID)} of ${JobID} is ${Status}: ${StatusDescription}`
+    const text = `Deployment ${shortenId(ID)} of ${JobID} is ${Status}: ${StatusDescription}`
     return [msFromNs(ModifyTime), text]
   }
   if (isEventOf(event, 'Job')) {

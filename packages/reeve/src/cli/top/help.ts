@@ -1,5 +1,5 @@
-/** What "?" shows. */
-export const HELP: readonly string[] = [
+/** Help screen. */
+export const HELP_LINES: readonly string[] = [
   'Keys',
   '',
   '  ↑ ↓  or  k j       choose a node or an allocation',

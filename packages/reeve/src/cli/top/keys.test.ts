@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keysIn } from './keys.ts'
+import { parseKeys } from './keys.ts'
 
 const PAGES = ['page-down', 'page-up', 'first', 'last']
 
@@ -15,5 +15,5 @@ const cases = [
 ]
 
 for (const { name, typed, keys } of cases) {
-  test(`top: keys: ${name}`, () => assert.deepEqual(keysIn(typed), keys))
+  test(`top: keys: ${name}`, () => assert.deepEqual(parseKeys(typed), keys))
 }

@@ -1,4 +1,4 @@
-/** What a person wants. */
+/** Actions bound to keys. */
 export type Key =
   | 'up'
   | 'down'
@@ -11,8 +11,8 @@ export type Key =
   | 'help'
   | 'quit'
 
-/** As terminals send them, in both of their modes, and as people of other programs know them. */
-const KEYS: Readonly<Record<string, Key>> = {
+/** Key sequences in both terminal modes, with common alternatives. */
+const KEY_BINDINGS: Readonly<Record<string, Key>> = {
   '\u001b[A': 'up',
   '\u001bOA': 'up',
   k: 'up',
@@ -43,15 +43,15 @@ const KEYS: Readonly<Record<string, Key>> = {
   h: 'help',
   q: 'quit',
   Q: 'quit',
-  // A raw terminal makes no signal of Ctrl-C.
+  // In raw mode, Ctrl-C sends no signal.
   '\u0003': 'quit',
   '\u0004': 'quit',
 }
 
 // eslint-disable-next-line no-control-regex -- keys are control characters
-const ONE_KEY = /\u001b(?:\[[0-9;]*[A-Za-z~]|O[A-Za-z])?|[^]/gu
+const KEY_PATTERN = /\u001b(?:\[[0-9;]*[A-Za-z~]|O[A-Za-z])?|[^]/gu
 
-/** The keys in what was typed; those that mean nothing are left out. */
-export function keysIn(typed: string): readonly Key[] {
-  return (typed.match(ONE_KEY) ?? []).flatMap((one) => KEYS[one] ?? [])
+/** Parses typed input; unknown keys are ignored. */
+export function parseKeys(typed: string): readonly Key[] {
+  return (typed.match(KEY_PATTERN) ?? []).flatMap((one) => KEY_BINDINGS[one] ?? [])
 }

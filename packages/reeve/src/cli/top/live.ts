@@ -1,157 +1,158 @@
 import { ApiError, ConnectionError } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { readRecords, toCluster, type Cluster } from './cluster.ts'
-import { detailLines } from './details.ts'
-import { Doorbell } from './doorbell.ts'
-import { firstIndex, measuredOf, namespaceOf } from './asking.ts'
-import { FullScreen } from './full-screen.ts'
-import { Happenings, TOPICS } from './happenings.ts'
-import { HELP } from './help.ts'
-import { keysIn } from './keys.ts'
-import { Measures } from './measures.ts'
-import { BEGINNING, press, type Place } from './navigation.ts'
-import { pictureLines } from './picture.ts'
+import { readRecords, toClusterView, type ClusterView } from './cluster.ts'
+import { readDetails } from './details.ts'
+import { WakeSignal } from './doorbell.ts'
+import { firstEventIndex, measurableTargets, queriedNamespace } from './asking.ts'
+import { AlternateScreen } from './full-screen.ts'
+import { RecentEvents, TOPICS } from './happenings.ts'
+import { HELP_LINES } from './help.ts'
+import { parseKeys } from './keys.ts'
+import { UsageSampler } from './measures.ts'
+import { INITIAL_POSITION, handleKey, type ViewPosition } from './navigation.ts'
+import { renderScreen } from './picture.ts'
 
-/** Without an event: what machines use changes all the time. */
+/** Refresh interval without events, because usage changes constantly. */
 const REFRESH_MS = 2_000
-/** After an event others follow soon; each load waits this many times as long as the last took. */
-const REST_FACTOR = 3
-const REST_MS_MIN = 200
+/** Pause after a refresh, as a multiple of its duration, to batch events. */
+const REFRESH_PAUSE_FACTOR = 3
+const REFRESH_PAUSE_MS_MIN = 200
 
-/** The cluster on the whole screen, until the person leaves it. */
-export class LiveTop {
-  readonly #invocation: Invocation
-  readonly #screen: FullScreen
-  readonly #ending = new AbortController()
+/** Full-screen live view of the cluster. */
+export class LiveView {
+  readonly #invocation: CommandContext
+  readonly #screen: AlternateScreen
+  readonly #stopController = new AbortController()
   readonly #signal: AbortSignal
-  readonly #measures = new Measures()
-  readonly #happenings = new Happenings()
-  readonly #news = new Doorbell()
-  #cluster: Cluster | undefined
+  readonly #usage = new UsageSampler()
+  readonly #events = new RecentEvents()
+  readonly #wakeSignal = new WakeSignal()
+  #cluster: ClusterView | undefined
   #index = 0
-  #place: Place = BEGINNING
+  #position: ViewPosition = INITIAL_POSITION
   #details: readonly string[] = []
-  #note = ''
+  #errorMessage = ''
 
-  constructor(invocation: Invocation) {
-    this.#signal = AbortSignal.any([invocation.signal, this.#ending.signal])
+  constructor(invocation: CommandContext) {
+    this.#signal = AbortSignal.any([invocation.signal, this.#stopController.signal])
     this.#invocation = { ...invocation, signal: this.#signal }
-    this.#screen = new FullScreen(invocation.host)
+    this.#screen = new AlternateScreen(invocation.host)
   }
 
   async run(): Promise<number> {
     const { host } = this.#invocation
-    // What is wrong with the server or the token is told before the screen is taken.
+    // Errors are reported before the screen is switched.
     await this.#load()
     const stopResizing = host.onResize(() => this.#draw())
-    this.#screen.begin()
+    this.#screen.enter()
     try {
       this.#draw()
-      await this.#live()
+      await this.#runLoops()
     } finally {
-      this.#ending.abort()
+      this.#stopController.abort()
       stopResizing()
-      this.#screen.end()
-      // Whoever waits for more input would keep the process alive.
+      this.#screen.leave()
+      // A pending read of standard input would keep the process alive.
       host.input.destroy?.()
     }
-    return this.#hasLeft ? EXIT_CODES.ok : EXIT_CODES.interrupted
+    return this.#hasQuit ? EXIT_CODES.ok : EXIT_CODES.interrupted
   }
 
-  #hasLeft = false
+  #hasQuit = false
 
-  async #live(): Promise<void> {
-    const loops = [this.#obeyKeys(), this.#followEvents(), this.#keepFresh()]
+  async #runLoops(): Promise<void> {
+    const loops = [this.#handleKeys(), this.#followEvents(), this.#refreshLoop()]
     const ended = new Promise<void>((resolve) => {
       this.#signal.addEventListener('abort', () => resolve(), { once: true })
     })
     try {
-      // A loop that fails ends the others; none of them ends well before the person leaves.
-      await Promise.race([ended, ...loops.map((loop) => failureOf(loop))])
+      // A failing loop stops the others; none of them resolves before the user quits.
+      await Promise.race([ended, ...loops.map((loop) => rejectionOf(loop))])
     } finally {
-      this.#ending.abort()
+      this.#stopController.abort()
       for (const loop of loops) loop.catch(() => undefined)
     }
   }
 
-  async #obeyKeys(): Promise<void> {
+  async #handleKeys(): Promise<void> {
     const { input } = this.#invocation.host
-    // Nobody types: only a signal ends it.
+    // Without a terminal, only a signal ends the view.
     if (input.isTTY !== true) return
     for await (const chunk of input) {
-      for (const key of keysIn(Buffer.from(chunk).toString('utf8'))) {
-        if (key === 'quit') return this.#leave()
-        const before = this.#place
-        this.#place = press(before, key, { ids: this.#ids(), topMax: this.#topMax() })
-        if (this.#place.view === 'details' && before.view !== 'details') await this.#open()
+      for (const key of parseKeys(Buffer.from(chunk).toString('utf8'))) {
+        if (key === 'quit') return this.#quit()
+        const before = this.#position
+        this.#position = handleKey(before, key, { ids: this.#ids(), topMax: this.#topMax() })
+        if (this.#position.view === 'details' && before.view !== 'details')
+          await this.#loadDetails()
         this.#draw()
       }
       if (this.#signal.aborted) return
     }
-    // The terminal is gone.
-    this.#leave()
+    // The terminal was closed.
+    this.#quit()
   }
 
-  #leave(): void {
-    this.#hasLeft = true
-    this.#ending.abort()
+  #quit(): void {
+    this.#hasQuit = true
+    this.#stopController.abort()
   }
 
   async #followEvents(): Promise<void> {
     const { client } = this.#invocation
-    const asked = { topics: TOPICS, namespace: namespaceOf(this.#invocation), reconnect: true }
+    const asked = { topics: TOPICS, namespace: queriedNamespace(this.#invocation), reconnect: true }
     while (!this.#signal.aborted) {
-      const index = firstIndex(this.#index)
+      const index = firstEventIndex(this.#index)
       try {
         for await (const line of client.events({ ...asked, index, signal: this.#signal })) {
-          this.#happenings.add(line.Events ?? [])
-          this.#news.ring()
+          this.#events.add(line.Events ?? [])
+          this.#wakeSignal.notify()
         }
       } catch (thrown) {
-        // A token may be allowed to look and not to follow; then the clock alone refreshes.
+        // The token may not read events: the view is refreshed by the timer only.
         if (thrown instanceof ApiError) return
-        // Once it has begun, the stream itself connects again.
+        // The stream reconnects by itself once it is established.
         if (!(thrown instanceof ConnectionError)) throw thrown
       }
-      await new Doorbell().rung(REFRESH_MS, this.#signal)
+      await new WakeSignal().wait(REFRESH_MS, this.#signal)
     }
   }
 
-  async #keepFresh(): Promise<void> {
+  async #refreshLoop(): Promise<void> {
     let restMs = 0
     while (!this.#signal.aborted) {
-      await this.#news.rung(REFRESH_MS, this.#signal)
-      await this.#news.quiet(restMs, this.#signal)
+      await this.#wakeSignal.wait(REFRESH_MS, this.#signal)
+      await this.#wakeSignal.debounce(restMs, this.#signal)
       if (this.#signal.aborted) return
       const { host } = this.#invocation
       const beganMs = host.nowMs()
       try {
         await this.#load()
-        if (this.#place.view === 'details') await this.#open()
-        this.#note = ''
+        if (this.#position.view === 'details') await this.#loadDetails()
+        this.#errorMessage = ''
       } catch (thrown) {
         if (!(thrown instanceof ApiError) && !(thrown instanceof ConnectionError)) throw thrown
-        this.#note = `Trying again: ${thrown.message}`
+        this.#errorMessage = `Trying again: ${thrown.message}`
       }
-      restMs = Math.max(REST_MS_MIN, (host.nowMs() - beganMs) * REST_FACTOR)
+      restMs = Math.max(REFRESH_PAUSE_MS_MIN, (host.nowMs() - beganMs) * REFRESH_PAUSE_FACTOR)
       this.#draw()
     }
   }
 
   async #load(): Promise<void> {
     const { client, settings } = this.#invocation
-    const asking = { namespace: namespaceOf(this.#invocation), signal: this.#signal }
+    const asking = { namespace: queriedNamespace(this.#invocation), signal: this.#signal }
     const records = await readRecords(client, asking)
     this.#index = records.index
-    await this.#measures.measure(client, measuredOf(records), this.#signal)
-    this.#cluster = toCluster(settings.address, records, this.#measures)
+    await this.#usage.measure(client, measurableTargets(records), this.#signal)
+    this.#cluster = toClusterView(settings.address, records, this.#usage)
   }
 
-  async #open(): Promise<void> {
-    const { chosen } = this.#place
-    if (this.#cluster === undefined || chosen === undefined) return
-    this.#details = await detailLines(this.#invocation, this.#cluster, chosen)
+  async #loadDetails(): Promise<void> {
+    const { selectedId } = this.#position
+    if (this.#cluster === undefined || selectedId === undefined) return
+    this.#details = await readDetails(this.#invocation, this.#cluster, selectedId)
   }
 
   #ids(): readonly string[] {
@@ -159,32 +160,32 @@ export class LiveTop {
     return [...Nodes, ...Allocations].map(({ ID }) => ID)
   }
 
-  #text(): readonly string[] {
-    return this.#place.view === 'help' ? HELP : this.#details
+  #textLines(): readonly string[] {
+    return this.#position.view === 'help' ? HELP_LINES : this.#details
   }
 
   #topMax(): number {
-    return Math.max(0, this.#text().length - (this.#invocation.host.rows() - 1))
+    return Math.max(0, this.#textLines().length - (this.#invocation.host.rows() - 1))
   }
 
   #draw(): void {
     const { host, output } = this.#invocation
     const cluster = this.#cluster
     if (cluster === undefined) return
-    const { view, chosen, top } = this.#place
+    const { view, selectedId, top } = this.#position
     const rows = host.rows()
     if (view !== 'list') {
-      const shown = this.#text().slice(top, top + rows - 1)
+      const shown = this.#textLines().slice(top, top + rows - 1)
       const gap = Array.from({ length: Math.max(0, rows - 1 - shown.length) }, () => '')
       const foot = output.paint('dim', '↑↓ scroll   Esc back   q quit')
       return this.#screen.paint([...shown, ...gap, foot])
     }
     this.#screen.paint(
-      pictureLines({
+      renderScreen({
         cluster,
-        happenings: this.#happenings.latest,
-        chosen,
-        note: this.#note,
+        events: this.#events.latest,
+        selectedId,
+        errorMessage: this.#errorMessage,
         rows,
         nowMs: host.nowMs(),
         paint: output.paint,
@@ -193,8 +194,8 @@ export class LiveTop {
   }
 }
 
-/** Never resolves: what ends well ends nothing else. */
-async function failureOf(loop: Promise<void>): Promise<never> {
+/** Rejects if the loop fails; never resolves, so that a finished loop does not win the race. */
+async function rejectionOf(loop: Promise<void>): Promise<never> {
   await loop
   return await new Promise<never>(() => undefined)
 }

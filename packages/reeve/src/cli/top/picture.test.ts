@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { plainPaint } from '../output/style.ts'
-import type { AllocationRow, Cluster, NodeRow } from './cluster.ts'
-import { harmless } from './full-screen.ts'
-import { pictureLines } from './picture.ts'
+import { noPaint } from '../output/style.ts'
+import type { AllocationRow, ClusterView, NodeRow } from './cluster.ts'
+import { stripControlCharacters } from './full-screen.ts'
+import { renderScreen } from './picture.ts'
 
 function aNodeRow(n: number): NodeRow {
   return {
@@ -31,7 +31,7 @@ function anAllocationRow(n: number): AllocationRow {
   }
 }
 
-function aCluster(nodes: number, allocations: number): Cluster {
+function aCluster(nodes: number, allocations: number): ClusterView {
   const Share = { Capacity: 0, Allocated: 0, InUse: null }
   return {
     Address: 'http://127.0.0.1:4646',
@@ -42,11 +42,11 @@ function aCluster(nodes: number, allocations: number): Cluster {
   }
 }
 
-const still = { happenings: [], note: '', nowMs: 5_000, paint: plainPaint }
+const still = { events: [], errorMessage: '', nowMs: 5_000, paint: noPaint }
 
 test('top: a picture shows what is given away, what is in use, and what is not known', () => {
   const cluster = aCluster(1, 1)
-  assert.deepEqual(pictureLines({ ...still, cluster, chosen: 'node-0', rows: Infinity }), [
+  assert.deepEqual(renderScreen({ ...still, cluster, selectedId: 'node-0', rows: Infinity }), [
     'Reeve  http://127.0.0.1:4646',
     'Nodes none   Jobs none   Allocations none',
     'CPU ░░░░░░░░░░ 0 of 0 MHz allocated   Memory ░░░░░░░░░░ 0 of 0 MB allocated',
@@ -71,7 +71,7 @@ test('top: a picture is as high as the screen, and what is chosen is on it', () 
         const cluster = aCluster(...sizes)
         const ids = [...cluster.Nodes, ...cluster.Allocations].map(({ ID }) => ID)
         const chosen = ids[at % Math.max(1, ids.length)]
-        const lines = pictureLines({ ...still, cluster, chosen, rows })
+        const lines = renderScreen({ ...still, cluster, selectedId: chosen, rows })
         assert.equal(lines.length, rows)
         if (chosen !== undefined)
           assert.equal(lines.filter((line) => line.startsWith(`> ${chosen} `)).length, 1)
@@ -81,11 +81,11 @@ test('top: a picture is as high as the screen, and what is chosen is on it', () 
 })
 
 test('top: a picture says how much it leaves out, and a failure in place of the keys', () => {
-  const lines = pictureLines({
+  const lines = renderScreen({
     ...still,
     cluster: aCluster(40, 0),
-    chosen: undefined,
-    note: 'Gone.',
+    selectedId: undefined,
+    errorMessage: 'Gone.',
     rows: 24,
   })
   assert.match(lines.join('\n'), /Memory +in use +\(4 of 40\)\n/)
@@ -99,5 +99,6 @@ const texts = [
   { name: 'no title is set', text: '\u001b]0;x\u0007', shown: ' ]0;x ' },
 ]
 for (const { name, text, shown } of texts) {
-  test(`top: text of tasks is harmless: ${name}`, () => assert.equal(harmless(text), shown))
+  test(`top: text of tasks is harmless: ${name}`, () =>
+    assert.equal(stripControlCharacters(text), shown))
 }

@@ -1,34 +1,34 @@
-import { cutTo, type Paint, type Tone } from '../output/style.ts'
-import { shortId, table } from '../output/table.ts'
+import { truncateToWidth, type Paint, type TextStyle } from '../output/style.ts'
+import { shortenId, renderTable } from '../output/table.ts'
 import { formatAge } from '../output/time.ts'
-import { toneOf } from '../output/tone.ts'
-import type { AllocationRow, Cluster, NodeRow, Share } from './cluster.ts'
-import type { Happening } from './happenings.ts'
+import { statusStyle } from '../output/tone.ts'
+import type { AllocationRow, ClusterView, NodeRow, ResourceShare } from './cluster.ts'
+import type { EventLine } from './happenings.ts'
 
-export interface Picture {
-  readonly cluster: Cluster
-  readonly happenings: readonly Happening[]
-  /** The id of the row that the arrows are at. */
-  readonly chosen: string | undefined
-  /** In place of the keys: what went wrong. */
-  readonly note: string
+export interface ScreenContent {
+  readonly cluster: ClusterView
+  readonly events: readonly EventLine[]
+  /** ID of the selected row. */
+  readonly selectedId: string | undefined
+  /** Error shown instead of the key help. */
+  readonly errorMessage: string
   readonly rows: number
   readonly nowMs: number
   readonly paint: Paint
 }
 
-/** Lines besides the rows of the three lists: three of totals, a heading and a gap for each. */
+/** Lines besides list rows: totals, headings and gaps. */
 const HEAD_LINES = 4
 const FRAME_LINES = 2
 const FOOT_LINES = 1
 const EVENTS_MIN = 3
-const NODES_PART = 3
+const NODES_DIVISOR = 3
 
-/** The whole screen, line by line. */
-export function pictureLines(picture: Picture): readonly string[] {
-  const { cluster, happenings, rows } = picture
+/** Renders the screen as lines. */
+export function renderScreen(picture: ScreenContent): readonly string[] {
+  const { cluster, events: happenings, rows } = picture
   const room = Math.max(0, rows - HEAD_LINES - FOOT_LINES - 3 * FRAME_LINES)
-  const nodes = Math.min(cluster.Nodes.length, Math.max(1, Math.floor(room / NODES_PART)))
+  const nodes = Math.min(cluster.Nodes.length, Math.max(1, Math.floor(room / NODES_DIVISOR)))
   const events = Math.min(EVENTS_MIN, happenings.length)
   const allocations = Math.min(cluster.Allocations.length, Math.max(1, room - nodes - events))
   const left = Math.max(0, room - nodes - allocations)
@@ -44,13 +44,13 @@ export function pictureLines(picture: Picture): readonly string[] {
   return [...padded.slice(0, height), footLine(picture)]
 }
 
-function footLine({ note, paint }: Picture): string {
-  return note === '' ? paint('dim', FOOT) : paint('bad', note)
+function footLine({ errorMessage, paint }: ScreenContent): string {
+  return errorMessage === '' ? paint('dim', FOOT) : paint('bad', errorMessage)
 }
 
 const FOOT = '↑↓ select   Enter details   ? help   q quit'
 
-function headLines({ cluster, paint }: Picture): readonly string[] {
+function headLines({ cluster, paint }: ScreenContent): readonly string[] {
   const { Nodes, Jobs, Allocations, CPU, Memory } = cluster.Totals
   const counts = [
     `Nodes ${countsText(Nodes, paint)}`,
@@ -67,17 +67,17 @@ function headLines({ cluster, paint }: Picture): readonly string[] {
 
 function countsText(counts: Readonly<Record<string, number>>, paint: Paint): string {
   const parts = Object.entries(counts).map(
-    ([state, count]) => `${count} ${paint(toneOf(state), state)}`,
+    ([state, count]) => `${count} ${paint(statusStyle(state), state)}`,
   )
   return parts.length === 0 ? 'none' : parts.join(', ')
 }
 
-function shareText(share: Share, unit: string, paint: Paint): string {
+function shareText(share: ResourceShare, unit: string, paint: Paint): string {
   const { Allocated, Capacity } = share
-  return `${bar(share, paint)} ${Allocated} of ${Capacity} ${unit} allocated${useText(share)}`
+  return `${drawBar(share, paint)} ${Allocated} of ${Capacity} ${unit} allocated${useText(share)}`
 }
 
-function useText({ InUse, Capacity }: Share): string {
+function useText({ InUse, Capacity }: ResourceShare): string {
   return InUse === null ? '' : `, ${percent(InUse, Capacity)} in use`
 }
 
@@ -85,11 +85,11 @@ const BAR_WIDTH = 10
 const WARNING_FROM = 0.7
 const BAD_FROM = 0.9
 
-function bar({ Allocated, Capacity }: Share, paint: Paint): string {
+function drawBar({ Allocated, Capacity }: ResourceShare, paint: Paint): string {
   const part = Capacity <= 0 ? 0 : Math.min(1, Allocated / Capacity)
-  // Something is never drawn as nothing.
+  // A non-zero share has at least one block.
   const full = Allocated <= 0 ? 0 : Math.max(1, Math.round(part * BAR_WIDTH))
-  const tone: Tone = part >= BAD_FROM ? 'bad' : part >= WARNING_FROM ? 'warning' : 'good'
+  const tone: TextStyle = part >= BAD_FROM ? 'bad' : part >= WARNING_FROM ? 'warning' : 'good'
   return `${paint(tone, '█'.repeat(full))}${paint('dim', '░'.repeat(BAR_WIDTH - full))}`
 }
 
@@ -97,53 +97,55 @@ function percent(part: number, whole: number): string {
   return whole <= 0 ? '' : `${Math.round((part / whole) * 100)} %`
 }
 
-function nodeLines(picture: Picture, count: number): readonly string[] {
+function nodeLines(picture: ScreenContent, count: number): readonly string[] {
   const { cluster, paint } = picture
   if (cluster.Nodes.length === 0)
     return ['There are no nodes. "reeve agent --client" starts one.', '']
-  const rows = around(cluster.Nodes, picture.chosen, count).map((node) => nodeCells(node, picture))
+  const rows = windowAround(cluster.Nodes, picture.selectedId, count).map((node) =>
+    nodeCells(node, picture),
+  )
   const heading = ['  Node', 'Status', 'Allocs', 'CPU', '', 'in use', 'Memory', '', 'in use']
-  return listLines([heading, ...rows], paint, hidden(cluster.Nodes.length, count))
+  return listLines([heading, ...rows], paint, formatHiddenCount(cluster.Nodes.length, count))
 }
 
-function nodeCells(node: NodeRow, { chosen, paint }: Picture): readonly string[] {
+function nodeCells(node: NodeRow, { selectedId, paint }: ScreenContent): readonly string[] {
   const { CPU, Memory } = node
   return [
-    `${mark(node.ID, chosen)}${node.Name}`,
-    paint(toneOf(node.Status), node.Status),
+    `${selectionMark(node.ID, selectedId)}${node.Name}`,
+    paint(statusStyle(node.Status), node.Status),
     String(node.Allocations),
     ...shareCells(CPU, paint),
     ...shareCells(Memory, paint),
   ]
 }
 
-function shareCells(share: Share, paint: Paint): readonly string[] {
+function shareCells(share: ResourceShare, paint: Paint): readonly string[] {
   const { Allocated, Capacity, InUse } = share
   return [
-    bar(share, paint),
+    drawBar(share, paint),
     percent(Allocated, Capacity),
     InUse === null ? '-' : percent(InUse, Capacity),
   ]
 }
 
-function allocationLines(picture: Picture, count: number): readonly string[] {
-  const { cluster, chosen, paint } = picture
+function allocationLines(picture: ScreenContent, count: number): readonly string[] {
+  const { cluster, selectedId, paint } = picture
   const all = cluster.Allocations
   if (all.length === 0) return ['Nothing runs. "reeve job init" writes an example job file.', '']
-  const rows = around(all, chosen, count).map((one) => allocationCells(one, picture))
+  const rows = windowAround(all, selectedId, count).map((one) => allocationCells(one, picture))
   const heading = ['  Allocation', 'Job', 'Group', 'Node', 'Status', 'CPU MHz', 'Memory MB', 'Age']
-  return listLines([heading, ...rows], paint, hidden(all.length, count))
+  return listLines([heading, ...rows], paint, formatHiddenCount(all.length, count))
 }
 
-function allocationCells(one: AllocationRow, picture: Picture): readonly string[] {
-  const { chosen, cluster, nowMs, paint } = picture
+function allocationCells(one: AllocationRow, picture: ScreenContent): readonly string[] {
+  const { selectedId, cluster, nowMs, paint } = picture
   const isInOne = new Set(cluster.Allocations.map(({ Namespace }) => Namespace)).size === 1
   return [
-    `${mark(one.ID, chosen)}${shortId(one.ID)}`,
+    `${selectionMark(one.ID, selectedId)}${shortenId(one.ID)}`,
     isInOne ? one.JobID : `${one.Namespace}/${one.JobID}`,
     one.TaskGroup,
     one.NodeName,
-    paint(toneOf(one.Status), one.Status),
+    paint(statusStyle(one.Status), one.Status),
     `${one.CPU.InUse === null ? '-' : Math.round(one.CPU.InUse)} of ${one.CPU.Allocated}`,
     `${one.Memory.InUse === null ? '-' : Math.round(one.Memory.InUse)} of ${one.Memory.Allocated}`,
     formatAge(nowMs - one.CreateTime / NS_PER_MS),
@@ -152,11 +154,11 @@ function allocationCells(one: AllocationRow, picture: Picture): readonly string[
 
 const NS_PER_MS = 1e6
 
-function mark(id: string, chosen: string | undefined): string {
+function selectionMark(id: string, chosen: string | undefined): string {
   return id === chosen ? '> ' : '  '
 }
 
-function hidden(count: number, shown: number): string {
+function formatHiddenCount(count: number, shown: number): string {
   return count > shown ? `  (${shown} of ${count})` : ''
 }
 
@@ -166,13 +168,13 @@ function listLines(
   more: string,
 ): readonly string[] {
   const [heading = [], ...cells] = rows
-  const [first = '', ...lines] = table(heading, cells).trimEnd().split('\n')
+  const [first = '', ...lines] = renderTable(heading, cells).trimEnd().split('\n')
   const marked = lines.map((line) => (line.startsWith('>') ? paint('strong', line) : line))
   return [paint('dim', `${first}${more}`), ...marked, '']
 }
 
-/** So many of the rows, with the chosen one among them. */
-function around<T extends { readonly ID: string }>(
+/** Returns a window of rows that includes the selected one. */
+function windowAround<T extends { readonly ID: string }>(
   all: readonly T[],
   chosen: string | undefined,
   count: number,
@@ -184,15 +186,15 @@ function around<T extends { readonly ID: string }>(
 
 const EVENTS_MAX = 20
 
-function eventLines({ happenings, nowMs, paint }: Picture, count: number): readonly string[] {
-  const shown = happenings.slice(0, Math.min(count, EVENTS_MAX))
+function eventLines({ events, nowMs, paint }: ScreenContent, count: number): readonly string[] {
+  const shown = events.slice(0, Math.min(count, EVENTS_MAX))
   if (shown.length === 0) return []
   const rows = shown.map(({ Time, Text }) => [
     `  ${Time === null ? '' : formatAge(Math.max(0, nowMs - Time))}`,
-    cutTo(Text, TEXT_MAX),
+    truncateToWidth(Text, TEXT_MAX),
   ])
   return listLines([['  Ago', 'Event'], ...rows], paint, '')
 }
 
-/** No line of a terminal is longer, and descriptions may be. */
+/** Maximum text width, longer than any terminal line. */
 const TEXT_MAX = 300

@@ -2,16 +2,16 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { platform } from 'node:os'
 import { ApiError, isLoopback } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 
-/** Where the web UI is; with a token, an address that signs in. */
-export async function runUi(invocation: Invocation): Promise<number> {
+/** `ui`: prints the address of the web UI, with a sign-in link if there is a token. */
+export async function runUi(invocation: CommandContext): Promise<number> {
   const { flags, output, settings } = invocation
-  const signIn = flags.isOff('sign-in') ? undefined : await signInOf(invocation)
+  const signIn = flags.isNegated('sign-in') ? undefined : await createSignIn(invocation)
   const url = `${settings.address.replace(/\/+$/, '')}/ui/${signIn?.path ?? ''}`
-  output.show({ URL: url, SignsIn: signIn !== undefined }, () => url)
-  if (signIn !== undefined) output.note(signIn.note)
+  output.print({ URL: url, SignsIn: signIn !== undefined }, () => url)
+  if (signIn !== undefined) output.printNotice(signIn.note)
   if (flags.has('open')) await openInBrowser(invocation, url)
   return EXIT_CODES.ok
 }
@@ -22,8 +22,8 @@ interface SignIn {
   readonly note: string
 }
 
-/** Undefined where there is nothing to sign in with. */
-async function signInOf({ client, settings }: Invocation): Promise<SignIn | undefined> {
+/** Creates a sign-in link; undefined without a token. */
+async function createSignIn({ client, settings }: CommandContext): Promise<SignIn | undefined> {
   const { address, token } = settings
   if (token === undefined) return undefined
   try {
@@ -32,26 +32,26 @@ async function signInOf({ client, settings }: Invocation): Promise<SignIn | unde
     return { path: `sign-in?ott=${secret}`, note: 'It signs in once, within a few minutes.' }
   } catch (thrown) {
     if (!(thrown instanceof ApiError && thrown.code === 'acl-disabled')) throw thrown
-    // Everyone is let in, except to the governance pages. No server is sent what follows a "#".
+    // Without ACLs only the governance pages need a token. URL fragments are not sent to servers.
     if (!isLoopback(new URL(address).hostname)) return undefined
     const path = `sign-in#token=${encodeURIComponent(token)}`
     return { path, note: 'It holds the token of this command line: keep it to yourself.' }
   }
 }
 
-const OPENERS: Readonly<Record<string, readonly string[]>> = {
+const BROWSER_COMMANDS: Readonly<Record<string, readonly string[]>> = {
   darwin: ['open'],
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** A browser that cannot be started is no failure: the address is written above. */
-async function openInBrowser({ output }: Invocation, url: string): Promise<void> {
-  const [program = '', ...args] = OPENERS[platform()] ?? ['xdg-open']
+/** Opens a browser. Errors are only a notice, because the address is printed. */
+async function openInBrowser({ output }: CommandContext, url: string): Promise<void> {
+  const [program = '', ...args] = BROWSER_COMMANDS[platform()] ?? ['xdg-open']
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
   try {
     await once(child, 'spawn')
     child.unref()
   } catch {
-    output.note(`No browser could be started with "${program}": open the address yourself.`)
+    output.printNotice(`No browser could be started with "${program}": open the address yourself.`)
   }
 }

@@ -3,12 +3,12 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const VOLUME: ArgumentSpec = {
   usage: '<VOLUME>',
   help: 'a volume: name, ID or prefix of an ID',
-  completes: 'volume',
+  completionKind: 'volume',
 }
 const FILE: ArgumentSpec = {
   usage: '<FILE>',
   help: 'a volume file in HCL or JSON; "-" reads standard input',
-  completes: 'file',
+  completionKind: 'file',
 }
 const DETACH: FlagSpec = {
   usage: '-d, --detach',
@@ -25,8 +25,8 @@ export const volumeCommands: readonly CommandSpec[] = [
       { line: 'reeve volume list --node worker-1', says: 'of one node' },
     ],
     flags: [
-      { usage: '--node <NODE>', help: 'only those of this node', completes: 'node' },
-      { usage: '--node-pool <POOL>', help: 'only those of this pool', completes: 'node-pool' },
+      { usage: '--node <NODE>', help: 'only those of this node', completionKind: 'node' },
+      { usage: '--node-pool <POOL>', help: 'only those of this pool', completionKind: 'node-pool' },
       { usage: '--plugin <NAME>', help: 'only those of this volume plugin' },
       { usage: '-v, --verbose', help: 'show full IDs' },
     ],

@@ -1,15 +1,15 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { callFor, findVolume, type VolumeStub } from './find-volume.ts'
+import { volumeRequest, findVolume, type VolumeStub } from './find-volume.ts'
 
-export async function runVolumeDelete(invocation: Invocation): Promise<number> {
+export async function runVolumeDelete(invocation: CommandContext): Promise<number> {
   const { args, client, flags, output } = invocation
   const volume = await findVolume(invocation, args[0] ?? '')
   await confirm(invocation, questionOf(volume))
-  const { params, query } = callFor(volume)
+  const { params, query } = volumeRequest(volume)
   await client.v1.deleteHostVolume({ params, query: { ...query, force: flags.has('force') } })
-  output.say(`Volume "${volume.Name}" is deleted.`)
+  output.printLine(`Volume "${volume.Name}" is deleted.`)
   return EXIT_CODES.ok
 }
 

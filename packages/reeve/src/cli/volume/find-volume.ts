@@ -1,14 +1,14 @@
 import type { ItemOf } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
-import { findById, isIdPrefix } from '../find-id.ts'
-import { chooseOne } from '../prefix.ts'
+import type { CommandContext } from '../command.ts'
+import { resolveIdPrefix, isIdPrefix } from '../find-id.ts'
+import { resolveOne } from '../prefix.ts'
 
 export type VolumeStub = ItemOf<'listVolumes'>
 
-const WORDS = { noun: 'volume', lists: 'reeve volume list' }
+const VOLUME_SEARCH_TEXTS = { noun: 'volume', listCommand: 'reeve volume list' }
 
 /** The volume of this name or ID prefix. A name wins: it may consist of hex digits. */
-export async function findVolume(invocation: Invocation, given: string): Promise<VolumeStub> {
+export async function findVolume(invocation: CommandContext, given: string): Promise<VolumeStub> {
   const { client, settings, signal } = invocation
   const filter = `Name == ${JSON.stringify(given)}`
   const named: VolumeStub[] = []
@@ -16,11 +16,18 @@ export async function findVolume(invocation: Invocation, given: string): Promise
     named.push(volume)
   if (named.length > 0 || !isIdPrefix(given)) {
     const where = `in namespace "${settings.namespace ?? 'default'}"`
-    return chooseOne({ ...WORDS, given, where, found: named, idOf: ({ Name }) => Name, describe })
+    return resolveOne({
+      ...VOLUME_SEARCH_TEXTS,
+      input: given,
+      scope: where,
+      matches: named,
+      idOf: ({ Name }) => Name,
+      describe,
+    })
   }
-  return await findById({
-    ...WORDS,
-    given,
+  return await resolveIdPrefix({
+    ...VOLUME_SEARCH_TEXTS,
+    input: given,
     search: (digits) => {
       // The server compares with whole IDs, whose first hyphen comes after the eighth digit.
       const query = { prefix: digits.slice(0, 8) }
@@ -35,6 +42,6 @@ function describe({ ID, Namespace, NodeID, State }: VolumeStub): string {
 }
 
 /** The parameters of a request about a volume. */
-export function callFor({ ID, Namespace }: Pick<VolumeStub, 'ID' | 'Namespace'>) {
+export function volumeRequest({ ID, Namespace }: Pick<VolumeStub, 'ID' | 'Namespace'>) {
   return { params: { volume_id: ID }, query: { namespace: Namespace } }
 }

@@ -1,4 +1,4 @@
-import type { Invocation } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { writeExample } from '../spec-file/write-example.ts'
 
@@ -32,7 +32,7 @@ capability {
 `
 
 /** `volume init`: writes an example that `volume create` accepts, or `volume register`. */
-export async function runVolumeInit(invocation: Invocation): Promise<number> {
+export async function runVolumeInit(invocation: CommandContext): Promise<number> {
   const { args, flags } = invocation
   const file = args[0] ?? 'volume.hcl'
   const isRegister = flags.has('register')

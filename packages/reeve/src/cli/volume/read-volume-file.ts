@@ -1,15 +1,15 @@
 import { basename } from 'node:path'
 import type { HostVolumeInput } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
-import { CommandFailure } from '../failure.ts'
-import { fileText } from '../spec-file/file-text.ts'
+import type { CommandContext } from '../command.ts'
+import { CommandError } from '../failure.ts'
+import { readTextFile } from '../spec-file/file-text.ts'
 
 /** Reads a volume file: HCL, its JSON form, or a volume in the JSON of the API. */
 export async function readVolumeFile(
-  invocation: Invocation,
+  invocation: CommandContext,
   path: string,
 ): Promise<HostVolumeInput> {
-  const text = await fileText(invocation, path)
+  const text = await readTextFile(invocation, path)
   const file = path === '-' ? '<stdin>' : basename(path)
   const input = apiVolume(text) ?? (await parsedVolume({ file, text }))
   return { ...input, Namespace: input.Namespace || invocation.settings.namespace || 'default' }
@@ -27,7 +27,7 @@ async function parsedVolume(file: {
   const parsed = parseVolumeFile(file)
   if (parsed.ok) return parsed.value
   const texts = new Map([[file.file, file.text]])
-  throw new CommandFailure(
+  throw new CommandError(
     `The volume file is invalid:\n\n${formatDiagnostics(texts, parsed.error)}`,
     {
       hint: 'Nothing was sent to the server. "reeve volume init" writes an example.',

@@ -1,34 +1,35 @@
 import type { Deployment } from '@reeve/contract'
-import { plainPaint } from '../output/style.ts'
-import { shortId } from '../output/table.ts'
-import { metricsText } from '../plan/metrics-text.ts'
+import { noPaint } from '../output/style.ts'
+import { shortenId } from '../output/table.ts'
+import { formatPlacementFailure } from '../plan/metrics-text.ts'
 import {
   hasEnded,
-  healthText,
-  troubleOf,
+  formatHealth,
+  failureReason,
   unplacedGroups,
-  type RolloutState,
+  type DeploymentProgress,
 } from './rollout-state.ts'
 
-/** What those say who wait for room. */
-export const WAITS = 'Waiting for capacity. Press Ctrl-C to stop waiting; the job is not affected.'
+/** Notice while allocations wait for capacity. */
+export const WAITING_MESSAGE =
+  'Waiting for capacity. Press Ctrl-C to stop waiting; the job is not affected.'
 
-/** What a pipe is told: one line for each thing that is different from the last time. */
-export class RolloutLines {
-  readonly #said = new Map<string, string>()
+/** Progress as lines for pipes: prints a line for each change. */
+export class DeploymentLines {
+  readonly #printed = new Map<string, string>()
 
-  linesFor(state: RolloutState, nowMs: number): readonly string[] {
+  changedLines(state: DeploymentProgress, nowMs: number): readonly string[] {
     const { evaluation, deployment, allocations } = state
     const lines: string[] = []
     const say = (key: string, line: string): void => {
-      if (this.#said.get(key) === line) return
-      this.#said.set(key, line)
+      if (this.#printed.get(key) === line) return
+      this.#printed.set(key, line)
       lines.push(line)
     }
     if (evaluation !== undefined)
-      say('evaluation', `Evaluation ${shortId(evaluation.ID)} is ${evaluation.Status}.`)
+      say('evaluation', `Evaluation ${shortenId(evaluation.ID)} is ${evaluation.Status}.`)
     for (const [name, metrics] of unplacedGroups(state))
-      say(`room ${name}`, `${metricsText(name, metrics, plainPaint)}\n${WAITS}`)
+      say(`room ${name}`, `${formatPlacementFailure(name, metrics, noPaint)}\n${WAITING_MESSAGE}`)
     if (state.heldBack !== undefined) say('held back', `Job "${state.jobId}": ${state.heldBack}.`)
     const isOver = deployment !== undefined && hasEnded(deployment)
     if (deployment !== undefined && !isOver) say('deployment', deploymentLine(deployment))
@@ -36,17 +37,17 @@ export class RolloutLines {
       (a, b) => a.CreateIndex - b.CreateIndex || (a.Name < b.Name ? -1 : 1),
     )) {
       const where = `${one.Name} on ${one.NodeName}`
-      say(one.ID, `Allocation ${shortId(one.ID)} (${where}) is ${healthText(one, nowMs)}.`)
-      const trouble = troubleOf(one, state)
+      say(one.ID, `Allocation ${shortenId(one.ID)} (${where}) is ${formatHealth(one, nowMs)}.`)
+      const trouble = failureReason(one, state)
       if (trouble !== undefined)
-        say(`trouble ${one.ID}`, `Allocation ${shortId(one.ID)}, ${trouble}`)
+        say(`trouble ${one.ID}`, `Allocation ${shortenId(one.ID)}, ${trouble}`)
     }
     for (const [name, group] of Object.entries(deployment?.TaskGroups ?? {}))
       say(
         `group ${name}`,
         `Group "${name}": ${group.HealthyAllocs} of ${group.DesiredTotal} healthy.`,
       )
-    // The end comes last.
+    // The final status is printed last.
     if (deployment !== undefined && isOver) say('deployment', deploymentLine(deployment))
     return lines
   }
@@ -54,5 +55,5 @@ export class RolloutLines {
 
 function deploymentLine({ ID, Status, StatusDescription }: Deployment): string {
   const why = StatusDescription === '' ? '' : `: ${StatusDescription.replace(/\.$/, '')}`
-  return `Deployment ${shortId(ID)} is ${Status}${why}.`
+  return `Deployment ${shortenId(ID)} is ${Status}${why}.`
 }

@@ -6,36 +6,36 @@ import {
   type ServiceRegistration,
   type TaskEvent,
 } from '@reeve/contract'
-import { printableName } from '../output/printable.ts'
+import { escapeControlCharacters } from '../output/printable.ts'
 
-/** What is known of a roll-out while it is watched. */
-export interface RolloutState {
+/** Progress of a monitored deployment. */
+export interface DeploymentProgress {
   readonly jobId: string
   readonly evaluation: Evaluation | undefined
   readonly deployment: Deployment | undefined
   readonly allocations: readonly AllocationStub[]
   /** The service instances of the job, with the state of their checks. */
   readonly services?: readonly ServiceRegistration[]
-  /** It is watched until what had no place has one. */
+  /** Monitoring continues until all allocations are placed. */
   readonly waitsForRoom?: boolean
   /** Why the job is not placed: nodes were lost while it was starting on them. */
   readonly heldBack?: string
 }
 
-/** What had no place, by group, until something is placed after all. */
-export function unplacedGroups(state: RolloutState) {
+/** Returns placement failures by group; empty once something was placed. */
+export function unplacedGroups(state: DeploymentProgress) {
   const { evaluation, allocations, waitsForRoom = false } = state
   if (!waitsForRoom || evaluation === undefined) return []
   const isPlaced = allocations.some(({ CreateIndex }) => CreateIndex > evaluation.ModifyIndex)
   return isPlaced ? [] : Object.entries(evaluation.FailedTGAllocs ?? {})
 }
 
-/** Whether a deployment will not change any more. */
+/** Whether the deployment has a final status. */
 export function hasEnded({ Status }: Pick<Deployment, 'Status'>): boolean {
   return Status === 'successful' || Status === 'failed' || Status === 'cancelled'
 }
 
-/** Whether all that is left to do is for a person to promote the canaries. */
+/** Whether the deployment waits only for a manual promotion of its canaries. */
 export function waitsForPromotion(
   deployment: Deployment,
   allocations: readonly AllocationStub[],
@@ -53,26 +53,28 @@ export function waitsForPromotion(
 }
 
 /** Returns the health of an allocation, with a mark if it is a canary. */
-export function healthText(allocation: AllocationStub, nowMs: number): string {
+export function formatHealth(allocation: AllocationStub, nowMs: number): string {
   const canary = allocation.DeploymentStatus?.Canary === true ? ' (canary)' : ''
   return `${allocationHealth(allocation, nowMs)}${canary}`
 }
 
-/** The last thing that happened to a task of the allocation that explains its state. */
+/** Returns the latest event that explains the state of the allocation. */
 export function lastMessage(allocation: AllocationStub): string {
-  const events = eventsOf(allocation)
-  const last = events.findLast(isTelling) ?? events.at(-1)
-  return last === undefined ? allocation.ClientDescription : messageOf(last)
+  const events = taskEvents(allocation)
+  const last = events.findLast(isFailureEvent) ?? events.at(-1)
+  return last === undefined ? allocation.ClientDescription : formatTaskEvent(last)
 }
 
-/** Why an allocation that may yet become healthy is not; undefined when nothing went wrong. */
-export function troubleOf(
+/** Returns why an allocation is not healthy yet; undefined if nothing failed. */
+export function failureReason(
   allocation: AllocationStub,
-  { services = [] }: Pick<RolloutState, 'services'>,
+  { services = [] }: Pick<DeploymentProgress, 'services'>,
 ): string | undefined {
   if (allocation.DeploymentStatus?.Healthy === true) return undefined
-  const last = eventsOf(allocation).findLast((one) => isTelling(one) && !endedWell(one))
-  if (last !== undefined) return messageOf(last)
+  const last = taskEvents(allocation).findLast(
+    (one) => isFailureEvent(one) && !exitedSuccessfully(one),
+  )
+  if (last !== undefined) return formatTaskEvent(last)
   const failing = services.find((one) => one.AllocID === allocation.ID && hasFailingCheck(one))
   return failing === undefined ? undefined : failingCheckText(failing)
 }
@@ -84,36 +86,36 @@ export function hasFailingCheck({ Checks }: ServiceRegistration): boolean {
 /** `service "web": a check fails: connection refused`. */
 export function failingCheckText({ ServiceName, Checks }: ServiceRegistration): string {
   const [line = ''] = (Checks?.Output ?? '').trim().split('\n', 1)
-  return `service "${ServiceName}": a check fails${line === '' ? '' : `: ${printableName(line)}`}`
+  return `service "${ServiceName}": a check fails${line === '' ? '' : `: ${escapeControlCharacters(line)}`}`
 }
 
-interface Happened {
+interface TaskEventRecord {
   readonly task: string
   readonly event: TaskEvent
 }
 
-/** Of all tasks, in the order in which they happened. */
-function eventsOf({ TaskStates }: AllocationStub): readonly Happened[] {
+/** Returns the events of all tasks by time. */
+function taskEvents({ TaskStates }: AllocationStub): readonly TaskEventRecord[] {
   const events = Object.entries(TaskStates ?? {}).flatMap(([task, { Events }]) =>
     Events.map((event) => ({ task, event })),
   )
   return events.toSorted((a, b) => a.event.Time - b.event.Time)
 }
 
-function isTelling({ event }: Happened): boolean {
-  return TELLING.has(event.Type)
+function isFailureEvent({ event }: TaskEventRecord): boolean {
+  return FAILURE_EVENTS.has(event.Type)
 }
 
-function endedWell({ event: { Type, ExitCode, Signal } }: Happened): boolean {
+function exitedSuccessfully({ event: { Type, ExitCode, Signal } }: TaskEventRecord): boolean {
   return Type === 'Terminated' && ExitCode === 0 && Signal === 0
 }
 
-function messageOf({ task, event }: Happened): string {
+function formatTaskEvent({ task, event }: TaskEventRecord): string {
   return `task "${task}": ${event.DisplayMessage || event.Type}`
 }
 
-/** Events that say why a task does not run; the others say what is done about it. */
-const TELLING: ReadonlySet<string> = new Set([
+/** Event types that explain a failure; the others describe reactions. */
+const FAILURE_EVENTS: ReadonlySet<string> = new Set([
   'Driver Failure',
   'Setup Failure',
   'Failed Validation',

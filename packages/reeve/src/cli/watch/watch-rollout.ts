@@ -5,70 +5,73 @@ import {
   type Evaluation,
   type Job,
 } from '@reeve/contract'
-import { readFailure } from '../alloc/failure-text.ts'
+import { readFailureReport } from '../alloc/failure-text.ts'
 import { startedTasks } from '../alloc/started-tasks.ts'
-import { holdText, needsUnblocking, placementPhase } from '../../model/index.ts'
-import type { Invocation } from '../command.ts'
+import { placementHoldReason, isAwaitingUnblock, placementPhase } from '../../model/index.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { metricsText } from '../plan/metrics-text.ts'
-import { nextCommand } from '../plan/next-command.ts'
-import { shortId } from '../output/table.ts'
-import { RolloutLines } from './rollout-lines.ts'
-import { rolloutText } from './rollout-text.ts'
+import { formatPlacementFailure } from '../plan/metrics-text.ts'
+import { suggestCommand } from '../plan/next-command.ts'
+import { shortenId } from '../output/table.ts'
+import { DeploymentLines } from './rollout-lines.ts'
+import { formatDeploymentProgress } from './rollout-text.ts'
 import {
   hasEnded,
   lastMessage,
   unplacedGroups,
   waitsForPromotion,
-  type RolloutState,
+  type DeploymentProgress,
 } from './rollout-state.ts'
-import { Screen } from './screen.ts'
+import { LiveRegion } from './screen.ts'
 
-export interface Rollout {
+export interface MonitoredDeployment {
   readonly namespace: string
   readonly jobId: string
-  /** The evaluation that began it; empty when only the deployment is known. */
+  /** The evaluation of the change; empty if only the deployment is known. */
   readonly evalId: string
   readonly deploymentId?: string
   /** The job is being stopped: there is no deployment to wait for. */
   readonly isStopping?: boolean
 }
 
-export interface RolloutEnd {
+export interface MonitorResult {
   readonly code: number
-  readonly state: RolloutState
+  readonly state: DeploymentProgress
 }
 
-/** Allocations whose failures are told. */
-const TOLD_MAX = 5
+/** Number of failed allocations that are reported. */
+const REPORTED_FAILURES_MAX = 5
 
-/** Watches until nothing more happens by itself; Ctrl-C ends the watching and nothing else. */
-export async function watchRollout(invocation: Invocation, rollout: Rollout): Promise<RolloutEnd> {
-  const watch = new RolloutWatch(invocation, rollout)
+/** Monitors a deployment until it settles. Ctrl-C stops only the monitoring. */
+export async function monitorDeployment(
+  invocation: CommandContext,
+  rollout: MonitoredDeployment,
+): Promise<MonitorResult> {
+  const watch = new DeploymentMonitor(invocation, rollout)
   try {
     const code = await watch.run()
     return { code, state: watch.state }
   } catch (thrown) {
-    watch.leave()
+    watch.stop()
     if (!invocation.signal.aborted) throw thrown
     const { jobId, namespace } = rollout
-    const again = nextCommand(invocation, ['job', 'status', '--watch', jobId], namespace)
-    invocation.output.note(`The job keeps running. To watch it again:\n\n  ${again}`)
+    const again = suggestCommand(invocation, ['job', 'status', '--watch', jobId], namespace)
+    invocation.output.printNotice(`The job keeps running. To watch it again:\n\n  ${again}`)
     return { code: EXIT_CODES.interrupted, state: watch.state }
   }
 }
 
-class RolloutWatch {
-  state: RolloutState
-  readonly #invocation: Invocation
-  readonly #rollout: Rollout
-  readonly #screen: Screen | undefined
-  readonly #lines = new RolloutLines()
+class DeploymentMonitor {
+  state: DeploymentProgress
+  readonly #invocation: CommandContext
+  readonly #target: MonitoredDeployment
+  readonly #screen: LiveRegion | undefined
+  readonly #lines = new DeploymentLines()
 
-  constructor(invocation: Invocation, rollout: Rollout) {
+  constructor(invocation: CommandContext, rollout: MonitoredDeployment) {
     this.#invocation = invocation
-    this.#rollout = rollout
-    this.#screen = invocation.output.isLive ? new Screen(invocation.host) : undefined
+    this.#target = rollout
+    this.#screen = invocation.output.canRedraw ? new LiveRegion(invocation.host) : undefined
     const { jobId } = rollout
     const waitsForRoom = invocation.flags.has('wait-for-capacity')
     const unknown = { evaluation: undefined, deployment: undefined, allocations: [] }
@@ -76,7 +79,7 @@ class RolloutWatch {
   }
 
   async run(): Promise<number> {
-    const { evalId, deploymentId, isStopping = false } = this.#rollout
+    const { evalId, deploymentId, isStopping = false } = this.#target
     const evaluation = evalId === '' ? undefined : await this.#watchEvaluation(evalId)
     if (evaluation?.Status === 'failed') return this.#endFailedEvaluation(evaluation)
     const failed = Object.entries(evaluation?.FailedTGAllocs ?? {})
@@ -87,27 +90,28 @@ class RolloutWatch {
     const id = deploymentId ?? (isStopping ? undefined : await this.#findDeployment(evaluation))
     if (id !== undefined) return await this.#watchDeployment(id)
     if (evaluation !== undefined && !isStopping) return await this.#watchPlaced(evaluation)
-    this.leave()
+    this.stop()
     return EXIT_CODES.ok
   }
 
-  /** Stops painting; what is painted stays. */
-  leave(): void {
+  /** Stops redrawing and leaves the last state on the screen. */
+  stop(): void {
     const { host, output } = this.#invocation
-    this.#screen?.end(rolloutText(this.state, output.paint, host.nowMs()))
+    this.#screen?.end(formatDeploymentProgress(this.state, output.paint, host.nowMs()))
   }
 
-  #update(change: Partial<RolloutState>): void {
+  #update(change: Partial<DeploymentProgress>): void {
     this.state = { ...this.state, ...change }
     const { host, output } = this.#invocation
     const nowMs = host.nowMs()
-    if (this.#screen !== undefined) this.#screen.paint(rolloutText(this.state, output.paint, nowMs))
-    else for (const line of this.#lines.linesFor(this.state, nowMs)) output.say(line)
+    if (this.#screen !== undefined)
+      this.#screen.redraw(formatDeploymentProgress(this.state, output.paint, nowMs))
+    else for (const line of this.#lines.changedLines(this.state, nowMs)) output.printLine(line)
   }
 
   async #watchEvaluation(id: string): Promise<Evaluation> {
     const { client, signal } = this.#invocation
-    const query = { namespace: this.#rollout.namespace }
+    const query = { namespace: this.#target.namespace }
     const answers = client.blocking('readEvaluation', { params: { eval_id: id }, query, signal })
     for await (const { data } of answers) {
       this.#update({ evaluation: data })
@@ -118,63 +122,63 @@ class RolloutWatch {
 
   async #readAllocations({ ID }: Evaluation): Promise<void> {
     const { client } = this.#invocation
-    const { data } = await client.v1.listJobAllocations(this.#ofJob())
+    const { data } = await client.v1.listJobAllocations(this.#jobRequest())
     this.#update({ allocations: data.filter(({ EvalID }) => EvalID === ID) })
   }
 
-  #ofJob() {
-    const { jobId, namespace } = this.#rollout
+  #jobRequest() {
+    const { jobId, namespace } = this.#target
     return { params: { job_id: jobId }, query: { namespace } }
   }
 
-  /** Jobs without a deployment: until every allocation has begun, or could not. */
+  /** Monitors a job without deployment until all allocations have started or failed. */
   async #watchPlaced(evaluation: Evaluation): Promise<number> {
     const { client, signal } = this.#invocation
     const evaluations = await this.#placingEvaluations(evaluation)
-    const answers = client.blocking('listJobAllocations', { ...this.#ofJob(), signal })
+    const answers = client.blocking('listJobAllocations', { ...this.#jobRequest(), signal })
     for await (const { data } of answers) {
       const placed = data.filter(({ EvalID }) => evaluations.has(EvalID))
       this.#update({ allocations: placed })
-      if (!placed.some(isBeginning)) break
+      if (!placed.some(isPending)) break
     }
-    const { data } = await client.v1.readJob(this.#ofJob())
-    this.#noteHold(data)
+    const { data } = await client.v1.readJob(this.#jobRequest())
+    this.#updateHoldReason(data)
     if (this.state.heldBack !== undefined) {
-      this.leave()
+      this.stop()
       return EXIT_CODES.unplaced
     }
     if (this.state.allocations.length === 0) {
       const code = await this.#endFailedBefore(evaluation)
       if (code !== undefined) return code
     }
-    this.leave()
+    this.stop()
     const failed = this.state.allocations.filter(({ ClientStatus }) => ClientStatus === 'failed')
-    await this.#tellFailed(failed)
+    await this.#reportFailed(failed)
     return failed.length === 0 ? EXIT_CODES.ok : EXIT_CODES.failed
   }
 
-  /** A version whose roll-out failed is not rolled out again: repeating it does nothing. */
+  /** Reports that this version failed before and is therefore not deployed again. */
   async #endFailedBefore({ JobModifyIndex }: Evaluation): Promise<number | undefined> {
     const { output, client } = this.#invocation
-    const { data } = await client.v1.readLatestDeployment(this.#ofJob())
+    const { data } = await client.v1.readLatestDeployment(this.#jobRequest())
     if (data?.Status !== 'failed' || data.JobModifyIndex !== JobModifyIndex) return undefined
     this.#update({ deployment: data })
     await this.#readDeploymentAllocations(data.ID)
     const code = await this.#endDeployment(data)
-    output.note(
+    output.printNotice(
       'Nothing was deployed: this version failed before and has not changed. ' +
         'Change the job, or run an earlier version:\n\n' +
-        `  ${this.#next('job', 'history', this.#rollout.jobId)}`,
+        `  ${this.#suggest('job', 'history', this.#target.jobId)}`,
     )
     return code
   }
 
-  /** The evaluation itself; of what waits for room, all until nothing waits any more. */
+  /** Returns the evaluation, and with placement failures the later ones until none is blocked. */
   async #placingEvaluations({ ID, CreateIndex }: Evaluation): Promise<ReadonlySet<string>> {
     if (unplacedGroups(this.state).length === 0) return new Set([ID])
     const { client, signal } = this.#invocation
     for await (const { data } of client.blocking('listJobEvaluations', {
-      ...this.#ofJob(),
+      ...this.#jobRequest(),
       signal,
     })) {
       const later = data.filter((one) => one.CreateIndex >= CreateIndex)
@@ -185,10 +189,13 @@ class RolloutWatch {
     throw new Error('a blocking query ends only by its signal')
   }
 
-  /** The one that the evaluation made or went on with; a superseded evaluation does not name it. */
+  /**
+   * Finds the deployment that the evaluation created or continued; a superseded evaluation does not
+   * name it.
+   */
   async #findDeployment(evaluation: Evaluation | undefined): Promise<string | undefined> {
     if (evaluation !== undefined && evaluation.DeploymentID !== '') return evaluation.DeploymentID
-    const { data } = await this.#invocation.client.v1.readLatestDeployment(this.#ofJob())
+    const { data } = await this.#invocation.client.v1.readLatestDeployment(this.#jobRequest())
     if (data === null) return undefined
     const isNew = evaluation === undefined || data.CreateIndex >= evaluation.CreateIndex
     return isNew || !hasEnded(data) ? data.ID : undefined
@@ -213,14 +220,14 @@ class RolloutWatch {
     return await this.#endDeployment(deployment)
   }
 
-  /** Until it has ended, or until only a person can go on with it. */
+  /** Follows the deployment until it ends or needs a manual action. */
   async #followDeployment(id: string, signal: AbortSignal): Promise<Deployment | undefined> {
     const { client } = this.#invocation
-    const query = { namespace: this.#rollout.namespace }
+    const query = { namespace: this.#target.namespace }
     const params = { deployment_id: id }
     for await (const { data } of client.blocking('readDeployment', { params, query, signal })) {
-      const isOver = hasEnded(data) || needsUnblocking(data)
-      // Its end is told last, after what became of the allocations.
+      const isOver = hasEnded(data) || isAwaitingUnblock(data)
+      // The final status is printed after the allocations.
       if (isOver) await this.#readDeploymentAllocations(id)
       this.#update({ deployment: data })
       if (isOver) return data
@@ -232,7 +239,7 @@ class RolloutWatch {
 
   async #followAllocations(id: string, signal: AbortSignal): Promise<undefined> {
     const { client } = this.#invocation
-    const query = { namespace: this.#rollout.namespace }
+    const query = { namespace: this.#target.namespace }
     const request = { params: { deployment_id: id }, query, signal }
     for await (const { data } of client.blocking('listDeploymentAllocations', request)) {
       this.#update({ allocations: data })
@@ -243,21 +250,21 @@ class RolloutWatch {
   /** Reports a failing check at once: the deadline that ends the wait may be minutes away. */
   async #followServices(signal: AbortSignal): Promise<undefined> {
     const { client } = this.#invocation
-    const answers = client.blocking('listJobServices', { ...this.#ofJob(), signal })
+    const answers = client.blocking('listJobServices', { ...this.#jobRequest(), signal })
     for await (const { data } of answers) this.#update({ services: data })
     return undefined
   }
 
-  /** A node that is lost with the job delays or quarantines it: that is said while it waits. */
+  /** Reports delays and quarantine after the loss of a node while the deployment waits. */
   async #followJob(signal: AbortSignal): Promise<undefined> {
     const { client } = this.#invocation
-    for await (const { data } of client.blocking('readJob', { ...this.#ofJob(), signal }))
-      this.#noteHold(data)
+    for await (const { data } of client.blocking('readJob', { ...this.#jobRequest(), signal }))
+      this.#updateHoldReason(data)
     return undefined
   }
 
-  #noteHold(job: Job): void {
-    const text = holdText(placementPhase(job, this.#invocation.host.nowMs()), job)
+  #updateHoldReason(job: Job): void {
+    const text = placementHoldReason(placementPhase(job, this.#invocation.host.nowMs()), job)
     if (text === this.state.heldBack) return
     const { heldBack: _before, ...state } = this.state
     this.state = state
@@ -265,82 +272,84 @@ class RolloutWatch {
   }
 
   async #readDeploymentAllocations(id: string): Promise<void> {
-    const query = { namespace: this.#rollout.namespace }
+    const query = { namespace: this.#target.namespace }
     const params = { deployment_id: id }
     const { data } = await this.#invocation.client.v1.listDeploymentAllocations({ params, query })
     this.#update({ allocations: data })
   }
 
   #endFailedEvaluation({ StatusDescription, NextEval }: Evaluation): number {
-    this.leave()
+    this.stop()
     const { output } = this.#invocation
-    output.note(`The evaluation failed: ${StatusDescription}.`)
-    if (NextEval !== '') output.note(`It is retried as evaluation ${shortId(NextEval)}.`)
+    output.printNotice(`The evaluation failed: ${StatusDescription}.`)
+    if (NextEval !== '') output.printNotice(`It is retried as evaluation ${shortenId(NextEval)}.`)
     return EXIT_CODES.failed
   }
 
   #endUnplaced({ FailedTGAllocs }: Evaluation): number {
-    this.leave()
+    this.stop()
     const { output } = this.#invocation
-    const { jobId } = this.#rollout
+    const { jobId } = this.#target
     for (const [name, metrics] of Object.entries(FailedTGAllocs ?? {}))
-      output.note(metricsText(name, metrics, output.paint))
-    output.note(
+      output.printNotice(formatPlacementFailure(name, metrics, output.paint))
+    output.printNotice(
       'They will be placed when capacity is available. To see what is missing:\n\n' +
-        `  ${this.#next('job', 'explain', jobId)}`,
+        `  ${this.#suggest('job', 'explain', jobId)}`,
     )
     return EXIT_CODES.unplaced
   }
 
   async #endDeployment(deployment: Deployment): Promise<number> {
-    this.leave()
+    this.stop()
     const { output } = this.#invocation
-    const { jobId } = this.#rollout
+    const { jobId } = this.#target
     if (deployment.Status === 'successful') return EXIT_CODES.ok
-    if (needsUnblocking(deployment)) {
-      output.note(
+    if (isAwaitingUnblock(deployment)) {
+      output.printNotice(
         'It is complete here and failed in another region. To end it here without the others:\n\n' +
-          `  ${this.#next('deployment', 'unblock', shortId(deployment.ID))}`,
+          `  ${this.#suggest('deployment', 'unblock', shortenId(deployment.ID))}`,
       )
       return EXIT_CODES.failed
     }
     if (!hasEnded(deployment)) {
-      output.note(
-        `The canaries are healthy. To promote them:\n\n  ${this.#next('job', 'promote', jobId)}`,
+      output.printNotice(
+        `The canaries are healthy. To promote them:\n\n  ${this.#suggest('job', 'promote', jobId)}`,
       )
       return EXIT_CODES.ok
     }
-    output.note(`The deployment is ${deployment.Status}: ${deployment.StatusDescription}.`)
-    await this.#tellFailed(this.state.allocations.filter(isUnhealthy))
+    output.printNotice(`The deployment is ${deployment.Status}: ${deployment.StatusDescription}.`)
+    await this.#reportFailed(this.state.allocations.filter(isUnhealthy))
     return EXIT_CODES.failed
   }
 
-  /** Why they failed, and how to see more of it. */
-  async #tellFailed(allocations: readonly AllocationStub[]): Promise<void> {
+  /** Reports failed allocations with log lines and the commands for details. */
+  async #reportFailed(allocations: readonly AllocationStub[]): Promise<void> {
     const { host, output } = this.#invocation
-    for (const one of allocations.slice(0, TOLD_MAX)) {
+    for (const one of allocations.slice(0, REPORTED_FAILURES_MAX)) {
       const health = allocationHealth(one, host.nowMs())
-      output.note(`Allocation ${shortId(one.ID)} is ${health}: ${lastMessage(one)}`)
+      output.printNotice(`Allocation ${shortenId(one.ID)} is ${health}: ${lastMessage(one)}`)
     }
     const [first] = allocations
     if (first === undefined) return
-    const id = shortId(first.ID)
-    const { Lines = [], LinesFrom = '' } = (await readFailure(this.#invocation, first)) ?? {}
+    const id = shortenId(first.ID)
+    const { Lines = [], LinesFrom = '' } = (await readFailureReport(this.#invocation, first)) ?? {}
     if (Lines.length > 0)
-      output.note(`Last lines of ${LinesFrom}:\n${Lines.map((line) => `    ${line}`).join('\n')}`)
-    output.note(
+      output.printNotice(
+        `Last lines of ${LinesFrom}:\n${Lines.map((line) => `    ${line}`).join('\n')}`,
+      )
+    output.printNotice(
       startedTasks(first).length === 0
-        ? `It never started. To see its events:\n\n  ${this.#next('alloc', 'status', id)}`
-        : `To see its logs:\n\n  ${this.#next('alloc', 'logs', '--stderr', id)}`,
+        ? `It never started. To see its events:\n\n  ${this.#suggest('alloc', 'status', id)}`
+        : `To see its logs:\n\n  ${this.#suggest('alloc', 'logs', '--stderr', id)}`,
     )
   }
 
-  #next(...words: readonly string[]): string {
-    return nextCommand(this.#invocation, words, this.#rollout.namespace)
+  #suggest(...words: readonly string[]): string {
+    return suggestCommand(this.#invocation, words, this.#target.namespace)
   }
 }
 
-function isBeginning({ ClientStatus, DesiredStatus }: AllocationStub): boolean {
+function isPending({ ClientStatus, DesiredStatus }: AllocationStub): boolean {
   return ClientStatus === 'pending' && DesiredStatus === 'run'
 }
 

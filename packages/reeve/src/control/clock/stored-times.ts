@@ -1,23 +1,17 @@
 import type { Evaluation, JobNodeLoss } from '@reeve/contract'
 import { isoFromMs, msFromNs, nsFromMs, parseDurationMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { inactivityMs, LIMITS, lockTtlMs, type WorkspaceRow } from '../../model/index.ts'
-import {
-  namespacedKey,
-  put,
-  SCHEDULED_WORKSPACES,
-  type Change,
-  type Tables,
-} from '../../state/index.ts'
+import { namespacedKey, put, SCHEDULED_KEY, type Change, type Tables } from '../../state/index.ts'
 
-/** A deadline, and how long it was ahead when it was set. */
+/** A stored deadline with its original duration. */
 export interface StoredDeadline {
   readonly dueMs: number
   readonly durationMs: number
-  /** Index of the commit that wrote its row last. */
+  /** Modify index of the row. */
   readonly modifyIndex: number
 }
 
-/** What the deadline is to be; the one it is where nothing is wrong with it. */
+/** Returns the corrected deadline, or the same one if it is valid. */
 export type CorrectDeadline = (deadline: StoredDeadline) => number
 
 interface IndexedRow {
@@ -27,34 +21,34 @@ interface IndexedRow {
 interface StoredTime {
   /** Table and field. */
   readonly name: string
-  /** The rows whose time is another one than before. */
-  readonly corrections: (stored: StoredState, correct: CorrectDeadline) => readonly Change[]
+  /** Changes of the rows whose time is corrected. */
+  readonly correctionsOf: (stored: StoredTimesInput, correct: CorrectDeadline) => readonly Change[]
 }
 
-export interface StoredState {
+export interface StoredTimesInput {
   readonly tables: Tables
-  /** Global tokens are copies of those of another region, which corrects them. */
+  /** Whether global tokens are replicas of another region, which corrects them. */
   readonly copiesGlobalTokens: boolean
 }
 
 /**
- * Every stored time that something waits for, and that was the clock of a server plus a duration.
- * When that clock is found to have been wrong, or jumps, these times are corrected. Where only the
- * time of creation tells how long it was, that moves too: the next correction needs the duration.
+ * All stored deadlines that were computed from a server clock plus a duration. They are corrected
+ * if that clock was wrong or jumps. Where the duration follows from the creation time, that is
+ * moved too, because the next correction needs the duration.
  *
- * Not corrected, because somebody named the time itself: `acl_tokens.ExpirationTime` without a TTL,
+ * Not corrected, because a caller set the time itself: `acl_tokens.ExpirationTime` without a TTL,
  * `authentication_tokens.expiresMs`, a `workspaces.autoDestroyAtMs` that was set directly, and the
- * times of a cron specification. Not corrected, because a time too far ahead is recognized where it
- * is read: when a task ended (`decideReschedule`), and when a run was created (`RunLoop`). Ages are
- * only read by garbage collection: what was written by a clock that was ahead is kept longer.
+ * times of a cron specification. Not corrected, because readers recognize a time in the future: the
+ * end of tasks (`decideReschedule`) and the creation of runs (`RunWorker`). Ages are only read by
+ * garbage collection; rows written by a fast clock are kept longer.
  */
 export const STORED_TIMES: readonly StoredTime[] = [
   {
     name: 'periodic_launches.Done',
-    corrections: ({ tables: { periodic_launches } }, correct) =>
+    correctionsOf: ({ tables: { periodic_launches } }, correct) =>
       [...periodic_launches.rows()].flatMap((row) => {
         const dueMs = msFromNs(row.Done)
-        // How far the schedule was carried out: never ahead of the clock.
+        // The last processed time of the schedule is never in the future.
         const nextMs = Math.min(
           dueMs,
           correct({ dueMs, durationMs: 0, modifyIndex: row.ModifyIndex }),
@@ -66,25 +60,26 @@ export const STORED_TIMES: readonly StoredTime[] = [
   },
   {
     name: 'evaluations.WaitUntil',
-    corrections: ({ tables }, correct) =>
-      movedEvaluations(tables, correct).map(({ row, movedMs }) =>
+    correctionsOf: ({ tables }, correct) =>
+      shiftedEvaluations(tables, correct).map(({ row, shiftMs }) =>
         put('evaluations', {
           ...row,
-          WaitUntil: movedIso(row.WaitUntil, movedMs),
-          CreateTime: movedNs(row.CreateTime, movedMs),
+          WaitUntil: shiftIso(row.WaitUntil, shiftMs),
+          CreateTime: shiftNs(row.CreateTime, shiftMs),
         }),
       ),
   },
   {
-    // Other evaluations of the job compare the time with the clock: an allocation that its node may
-    // still run would be replaced, and one that is unknown given up, before the follow-up comes.
+    // Other evaluations of the job compare this time with the clock. Without the correction, an
+    // allocation that its node may still run would be replaced, and an unknown one marked lost,
+    // before its follow-up runs.
     name: 'allocations.AllocStates',
-    corrections: ({ tables }, correct) =>
-      movedEvaluations(tables, correct).flatMap(({ row: { ID, Namespace, JobID }, movedMs }) =>
-        tables.allocations.rowsIn('job', namespacedKey(Namespace, JobID)).flatMap((row) => {
+    correctionsOf: ({ tables }, correct) =>
+      shiftedEvaluations(tables, correct).flatMap(({ row: { ID, Namespace, JobID }, shiftMs }) =>
+        tables.allocations.rowsByIndex('job', namespacedKey(Namespace, JobID)).flatMap((row) => {
           const last = row.AllocStates?.at(-1)
           if (row.FollowupEvalID !== ID || last === undefined) return []
-          const moved = { ...last, Time: movedIso(last.Time, movedMs) }
+          const moved = { ...last, Time: shiftIso(last.Time, shiftMs) }
           const AllocStates = [...(row.AllocStates ?? []).slice(0, -1), moved]
           return [put('allocations', { ...row, AllocStates })]
         }),
@@ -92,25 +87,25 @@ export const STORED_TIMES: readonly StoredTime[] = [
   },
   {
     name: 'jobs.NodeLosses',
-    corrections: ({ tables: { jobs } }, correct) =>
-      jobs.rowsIn('lostNodes', 'yes').flatMap((row) => {
+    correctionsOf: ({ tables: { jobs } }, correct) =>
+      jobs.rowsByIndex('lostNodes', 'yes').flatMap((row) => {
         const losses = row.NodeLosses ?? []
-        const NodeLosses = losses.map((loss) => moveLoss(row, loss, correct))
-        return NodeLosses.every((loss, at) => loss === losses[at])
+        const NodeLosses = losses.map((loss) => shiftLoss(row, loss, correct))
+        return NodeLosses.every((loss, index) => loss === losses[index])
           ? []
           : [put('jobs', { ...row, NodeLosses })]
       }),
   },
   {
     name: 'deployments.RequireProgressBy',
-    corrections: ({ tables: { deployments } }, correct) =>
+    correctionsOf: ({ tables: { deployments } }, correct) =>
       [...deployments.keys()]
-        .filter((id) => deployments.groupOf('active', id) !== undefined)
+        .filter((id) => deployments.indexKeyOf('active', id) !== undefined)
         .flatMap((id) => {
           const row = deployments.get(id)
           const groups = Object.entries(row.TaskGroups).flatMap(([name, state]) => {
             const deadlineMs = msFromNs(state.ProgressDeadline)
-            const due = corrected(
+            const due = correctedTime(
               row,
               { time: state.RequireProgressBy, durationMs: deadlineMs },
               correct,
@@ -124,12 +119,12 @@ export const STORED_TIMES: readonly StoredTime[] = [
   },
   {
     name: 'nodes.DrainStrategy.ForceDeadline',
-    corrections: ({ tables: { nodes } }, correct) =>
-      nodes.rowsIn('draining', 'yes').flatMap((row) => {
+    correctionsOf: ({ tables: { nodes } }, correct) =>
+      nodes.rowsByIndex('draining', 'yes').flatMap((row) => {
         if (row.DrainStrategy === null) return []
         const deadlineMs = msFromNs(row.DrainStrategy.Deadline)
         const time = row.DrainStrategy.ForceDeadline
-        const due = corrected(row, { time, durationMs: deadlineMs }, correct)
+        const due = correctedTime(row, { time, durationMs: deadlineMs }, correct)
         if (due === undefined) return []
         return [
           put('nodes', { ...row, DrainStrategy: { ...row.DrainStrategy, ForceDeadline: due } }),
@@ -138,7 +133,7 @@ export const STORED_TIMES: readonly StoredTime[] = [
   },
   {
     name: 'variable_locks.UntilMs',
-    corrections: ({ tables: { variable_locks, variables } }, correct) =>
+    correctionsOf: ({ tables: { variable_locks, variables } }, correct) =>
       [...variable_locks.rows()].flatMap((row) => {
         const lock = variables.find(namespacedKey(row.Namespace, row.Path))?.Lock ?? undefined
         const durationMs = lock === undefined ? LIMITS.variableLockMsMax : lockTtlMs(lock)
@@ -149,148 +144,151 @@ export const STORED_TIMES: readonly StoredTime[] = [
   },
   {
     name: 'acl_tokens.ExpirationTime',
-    corrections: ({ tables: { acl_tokens }, copiesGlobalTokens }, correct) =>
+    correctionsOf: ({ tables: { acl_tokens }, copiesGlobalTokens }, correct) =>
       [...acl_tokens.rows()].flatMap((row) => {
         const ttlMs = parseDurationMs(row.ExpirationTTL)
         if (row.ExpirationTime === null || ttlMs === undefined) return []
         if (row.Global && copiesGlobalTokens) return []
         const stored = { time: row.ExpirationTime, durationMs: ttlMs }
-        const ExpirationTime = corrected(row, stored, correct)
+        const ExpirationTime = correctedTime(row, stored, correct)
         return ExpirationTime === undefined ? [] : [put('acl_tokens', { ...row, ExpirationTime })]
       }),
   },
   {
     name: 'one_time_tokens.ExpiresAt',
-    corrections: ({ tables: { one_time_tokens } }, correct) =>
+    correctionsOf: ({ tables: { one_time_tokens } }, correct) =>
       [...one_time_tokens.rows()].flatMap((row) => {
         const stored = { time: row.ExpiresAt, durationMs: LIMITS.oneTimeTokenMs }
-        const ExpiresAt = corrected(row, stored, correct)
+        const ExpiresAt = correctedTime(row, stored, correct)
         return ExpiresAt === undefined ? [] : [put('one_time_tokens', { ...row, ExpiresAt })]
       }),
   },
   {
     name: 'node_join_tokens.ExpiresAt',
-    corrections: ({ tables: { node_join_tokens } }, correct) =>
+    correctionsOf: ({ tables: { node_join_tokens } }, correct) =>
       [...node_join_tokens.rows()].flatMap((row) => {
         const createdMs = Date.parse(row.CreateTime)
         const durationMs = Date.parse(row.ExpiresAt) - createdMs
-        const ExpiresAt = corrected(row, { time: row.ExpiresAt, durationMs }, correct)
+        const ExpiresAt = correctedTime(row, { time: row.ExpiresAt, durationMs }, correct)
         if (ExpiresAt === undefined) return []
-        const movedMs = Date.parse(ExpiresAt) - Date.parse(row.ExpiresAt)
-        const CreateTime = isoFromMs(createdMs + movedMs)
+        const shiftMs = Date.parse(ExpiresAt) - Date.parse(row.ExpiresAt)
+        const CreateTime = isoFromMs(createdMs + shiftMs)
         return [put('node_join_tokens', { ...row, ExpiresAt, CreateTime })]
       }),
   },
   {
     name: 'workspaces.autoDestroyAtMs',
-    corrections: ({ tables: { workspaces } }, correct) =>
-      workspaces.rowsIn('scheduled', SCHEDULED_WORKSPACES).flatMap((row) => {
+    correctionsOf: ({ tables: { workspaces } }, correct) =>
+      workspaces.rowsByIndex('scheduled', SCHEDULED_KEY).flatMap((row) => {
         const { autoDestroyAtMs: dueMs, latestChangeMs } = row
-        const durationMs = inactivityOf(row)
-        // Otherwise the deadline was set directly.
+        const durationMs = inactivityDurationMs(row)
+        // Any other value was set directly.
         if (dueMs === null || durationMs === undefined || dueMs !== latestChangeMs + durationMs)
           return []
         const modifyIndex = workspaces.modifyIndexOf(row.id) ?? 0
         const autoDestroyAtMs = correct({ dueMs, durationMs, modifyIndex })
         if (autoDestroyAtMs === dueMs) return []
-        const movedMs = autoDestroyAtMs - dueMs
-        const moved = { autoDestroyAtMs, latestChangeMs: latestChangeMs + movedMs }
+        const shiftMs = autoDestroyAtMs - dueMs
+        const moved = { autoDestroyAtMs, latestChangeMs: latestChangeMs + shiftMs }
         return [put('workspaces', { ...row, ...moved })]
       }),
   },
 ]
 
-function inactivityOf({ autoDestroyActivityDuration }: WorkspaceRow): number | undefined {
+function inactivityDurationMs({ autoDestroyActivityDuration }: WorkspaceRow): number | undefined {
   return autoDestroyActivityDuration === null
     ? undefined
     : inactivityMs(autoDestroyActivityDuration)
 }
 
-interface MovedEvaluation {
+interface ShiftedEvaluation {
   readonly row: Evaluation
-  readonly movedMs: number
+  readonly shiftMs: number
 }
 
-/** Evaluations that wait for another time than before. */
-function movedEvaluations(
+/** Pending evaluations whose time is corrected. */
+function shiftedEvaluations(
   { evaluations }: Tables,
   correct: CorrectDeadline,
-): readonly MovedEvaluation[] {
-  return evaluations.rowsIn('status', 'pending').flatMap((row) => {
+): readonly ShiftedEvaluation[] {
+  return evaluations.rowsByIndex('status', 'pending').flatMap((row) => {
     const createdMs = msFromNs(row.CreateTime)
     const durationMs = Date.parse(row.WaitUntil) - createdMs
-    const due = corrected(row, { time: row.WaitUntil, durationMs }, correct)
-    return due === undefined ? [] : [{ row, movedMs: Date.parse(due) - Date.parse(row.WaitUntil) }]
+    const due = correctedTime(row, { time: row.WaitUntil, durationMs }, correct)
+    return due === undefined ? [] : [{ row, shiftMs: Date.parse(due) - Date.parse(row.WaitUntil) }]
   })
 }
 
-/** A loss delays placements first, then counts until the next one is no longer related to it. */
-function moveLoss(
+/**
+ * A node loss first delays placements, then counts as related to further losses until its window
+ * ends.
+ */
+function shiftLoss(
   { ModifyIndex: modifyIndex }: IndexedRow,
   loss: JobNodeLoss,
   correct: CorrectDeadline,
 ): JobNodeLoss {
   const timeMs = msFromNs(loss.Time)
   const dueMs = Math.max(timeMs + LIMITS.nodeLossWindowMs, msFromNs(loss.ProbeUntil))
-  // In whole milliseconds, as the evaluations that wait for the same times.
-  const movedMs = Math.floor(correct({ dueMs, durationMs: dueMs - timeMs, modifyIndex })) - dueMs
-  if (movedMs === 0) return loss
+  // Whole milliseconds, like the evaluations due at the same times.
+  const shiftMs = Math.floor(correct({ dueMs, durationMs: dueMs - timeMs, modifyIndex })) - dueMs
+  if (shiftMs === 0) return loss
   return {
     ...loss,
-    Time: movedNs(loss.Time, movedMs),
-    RetryTime: movedNs(loss.RetryTime, movedMs),
-    ProbeUntil: movedNs(loss.ProbeUntil, movedMs),
+    Time: shiftNs(loss.Time, shiftMs),
+    RetryTime: shiftNs(loss.RetryTime, shiftMs),
+    ProbeUntil: shiftNs(loss.ProbeUntil, shiftMs),
   }
 }
 
-function movedNs(timeNs: number, movedMs: number): number {
-  return nsFromMs(msFromNs(timeNs) + movedMs)
+function shiftNs(timeNs: number, shiftMs: number): number {
+  return nsFromMs(msFromNs(timeNs) + shiftMs)
 }
 
-function movedIso(time: string, movedMs: number): string {
-  return isoFromMs(Date.parse(time) + movedMs)
+function shiftIso(time: string, shiftMs: number): string {
+  return isoFromMs(Date.parse(time) + shiftMs)
 }
 
-/** The time as it is to be stored; undefined when there is none or it stays what it is. */
-function corrected(
+/** Returns the corrected time; undefined if there is none or it does not change. */
+function correctedTime(
   { ModifyIndex: modifyIndex }: IndexedRow,
   { time, durationMs }: { readonly time: string; readonly durationMs: number },
   correct: CorrectDeadline,
 ): string | undefined {
   if (time === ZERO_TIME) return undefined
   const dueMs = Date.parse(time)
-  const nextMs = correct({ dueMs, durationMs: Math.max(0, durationMs), modifyIndex })
-  return nextMs === dueMs ? undefined : isoFromMs(nextMs)
+  const correctedMs = correct({ dueMs, durationMs: Math.max(0, durationMs), modifyIndex })
+  return correctedMs === dueMs ? undefined : isoFromMs(correctedMs)
 }
 
 /**
- * For times that an earlier process stored: none is further ahead than when it was set. One that is
- * was set by a clock that was ahead, and has all of its duration again from now on.
+ * Correction at startup: a deadline is never further ahead than its duration. If it is, a fast
+ * clock set it, and its full duration starts now.
  */
-export function atMostItsDuration(nowMs: number, toleranceMs: number): CorrectDeadline {
+export function capAtDuration(nowMs: number, toleranceMs: number): CorrectDeadline {
   return ({ dueMs, durationMs }) =>
     dueMs > nowMs + durationMs + toleranceMs ? nowMs + durationMs : dueMs
 }
 
-/** A change of the clock that was noticed. */
+/** A detected change of the clock. */
 export interface ClockJump {
   readonly jumpMs: number
-  /** The time after it. */
+  /** Time after the jump. */
   readonly nowMs: number
-  /** Index of the last commit before the clock was last seen without the jump. */
-  readonly lastIndex: number
+  /** Log index of the last check without the jump. */
+  readonly lastCheckedIndex: number
 }
 
 /**
- * For times that this process has waited for while its clock jumped: what was left of each stays
- * what it was. A row that was written after the clock was last checked may hold a time of the clock
- * that was set back: it stays if that clock can have set it.
+ * Correction after a jump of the clock: the remaining time of each deadline stays the same. A row
+ * written since the last check may hold a time of the new clock, and is kept if the new clock can
+ * have set it.
  */
-export function movedBy({ jumpMs, nowMs, lastIndex }: ClockJump): CorrectDeadline {
+export function shiftByJump({ jumpMs, nowMs, lastCheckedIndex }: ClockJump): CorrectDeadline {
   return ({ dueMs, durationMs, modifyIndex }) => {
-    const mayBeNew = jumpMs < 0 && modifyIndex > lastIndex
-    if (mayBeNew && dueMs <= nowMs + durationMs) return dueMs
-    const isDue = dueMs <= nowMs - jumpMs
-    return isDue ? Math.min(dueMs, nowMs) : Math.min(dueMs + jumpMs, nowMs + durationMs)
+    const mayBeWrittenAfterJump = jumpMs < 0 && modifyIndex > lastCheckedIndex
+    if (mayBeWrittenAfterJump && dueMs <= nowMs + durationMs) return dueMs
+    const wasDue = dueMs <= nowMs - jumpMs
+    return wasDue ? Math.min(dueMs, nowMs) : Math.min(dueMs + jumpMs, nowMs + durationMs)
   }
 }

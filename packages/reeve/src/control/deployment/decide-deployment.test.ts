@@ -10,7 +10,7 @@ import {
   withGroupStates,
   type AllocationRow,
 } from '../../model/index.ts'
-import { decideDeployment } from './decide-deployment.ts'
+import { decideDeploymentProgress } from './decide-deployment.ts'
 
 const MINUTE_NS = nsFromMs(60_000)
 const JUDGED = 100
@@ -27,7 +27,7 @@ interface Situation {
   readonly status?: 'running' | 'paused' | 'failed'
   readonly rows?: readonly AllocationRow[]
   readonly canaries?: readonly AllocationRow[]
-  /** True unless said otherwise: something waits for its turn. */
+  /** Default true: allocations of other versions wait to be updated. */
   readonly hasOtherVersions?: boolean
 }
 
@@ -43,10 +43,10 @@ function decide({
   const empty = newDeployment(aJob(), { id: DEPLOYMENT_ID, timeMs: NOW_MS, priority: 50 })
   const deployment = { ...withGroupStates(empty, new Map([['app', state]])), Status: status }
   const all = [...rows, ...canaries]
-  return decideDeployment(
+  return decideDeploymentProgress(
     {
       changed: rows,
-      judgedIndex: JUDGED,
+      processedIndex: JUDGED,
       hasOtherVersions,
       findJob: () => job,
       findAllocation: (id) => all.find(({ ID }) => ID === id),
@@ -74,7 +74,7 @@ const tried = {
 
 const QUARANTINE = { Reason: '', NodeIDs: [], Time: 0, Version: 0, CreateIndex: 0 }
 
-// What health means
+// Health
 
 const cases: readonly {
   name: string
@@ -204,18 +204,18 @@ for (const { name, situation, want } of cases)
     const decision = decide(situation)
     assert.deepEqual(
       {
-        marks: decision.marks.length,
-        evaluates: decision.evaluates,
-        failure: decision.failure?.text,
-        promotes: decision.promotes,
+        marks: decision.toReschedule.length,
+        evaluates: decision.shouldEvaluate,
+        failure: decision.failure?.description,
+        promotes: decision.shouldPromote,
       },
       { marks: 0, evaluates: false, failure: undefined, promotes: false, ...want },
     )
   })
 
-test('deployment: nothing replaces an unhealthy one of a system job, so it fails', () => {
+test('deployment: unhealthy system job fails, because nothing replaces it', () => {
   const decision = decide({ job: aJob({ Type: 'system' }), rows: [row(false)] })
-  assert.equal(decision.failure?.text, 'Failed due to unhealthy allocations')
+  assert.equal(decision.failure?.description, 'Failed due to unhealthy allocations')
 })
 
 // Reasons
@@ -280,7 +280,7 @@ const reasons: readonly {
   },
 ]
 for (const { name, rows, group = { ProgressDeadline: 0 }, want } of reasons)
-  test(`deployment: the failure names ${name}`, () => {
+  test(`deployment: failure reason names ${name}`, () => {
     assert.match(decide({ rows, group }).failure?.reason ?? assert.fail('it goes on'), want)
   })
 
@@ -289,7 +289,7 @@ for (const { name, rows, group = { ProgressDeadline: 0 }, want } of reasons)
 for (const AutoRevert of [true, false])
   test(`deployment: a group ${AutoRevert ? 'that asks' : 'that does not ask'} to be reverted`, () => {
     const { failure } = decide({ rows: [row(false)], group: { ProgressDeadline: 0, AutoRevert } })
-    assert.equal(failure?.reverts, AutoRevert)
+    assert.equal(failure?.hasAutoRevert, AutoRevert)
   })
 
 // Time
@@ -334,14 +334,14 @@ const times: readonly {
   },
 ]
 for (const { name, situation, failure, nextMs } of times)
-  test(`deployment: one without progress ${name}`, () => {
+  test(`deployment: without progress ${name}`, () => {
     const decision = decide(situation)
-    assert.deepEqual([decision.failure?.text, decision.nextMs], [failure, nextMs])
+    assert.deepEqual([decision.failure?.description, decision.nextCheckMs], [failure, nextMs])
   })
 
 // Promotion
 
-test('deployment: healthy canaries that promote themselves are promoted', () => {
+test('deployment: healthy canaries with auto_promote are promoted', () => {
   const status = { Healthy: true, Timestamp: ZERO_TIME, Canary: true, ModifyIndex: 1 }
   const canary = row(true, { DeploymentStatus: status })
   const group = {
@@ -350,10 +350,10 @@ test('deployment: healthy canaries that promote themselves are promoted', () => 
     HealthyAllocs: 1,
     PlacedCanaries: [canary.ID],
   }
-  assert.equal(decide({ group, canaries: [canary] }).promotes, true)
+  assert.equal(decide({ group, canaries: [canary] }).shouldPromote, true)
   assert.equal(
-    decide({ group: { ...group, AutoPromote: false }, canaries: [canary] }).promotes,
+    decide({ group: { ...group, AutoPromote: false }, canaries: [canary] }).shouldPromote,
     false,
   )
-  assert.equal(decide({ group, canaries: [canary], status: 'paused' }).promotes, false)
+  assert.equal(decide({ group, canaries: [canary], status: 'paused' }).shouldPromote, false)
 })

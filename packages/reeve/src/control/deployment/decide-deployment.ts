@@ -1,139 +1,146 @@
 import type { Deployment, Job } from '@reeve/contract'
 import {
-  DEPLOYMENT_TEXTS,
+  DEPLOYMENT_DESCRIPTIONS,
   failureReason,
   groupStateOf,
   isActiveDeployment,
-  isRolledOut,
-  isRolledOutBy,
+  isDeploymentHealthy,
+  isCurrentDeployment,
   isServerTerminal,
-  progressDue,
-  promotesNow,
+  progressDeadlines,
+  shouldAutoPromote,
   type AllocationRow,
-  type ProgressDue,
+  type ProgressDeadline,
 } from '../../model/index.ts'
-import { mayReschedule } from '../../scheduler/index.ts'
+import { hasRescheduleAttemptsLeft } from '../../scheduler/index.ts'
 
-/** What the watcher may see of one deployment. State satisfies it; a test does with arrays. */
+/** Input of the deployment watcher for one deployment. */
 export interface DeploymentView {
-  /** Its allocations that changed since it was last decided about. */
+  /** Allocations of the deployment that changed since the last decision. */
   readonly changed: readonly AllocationRow[]
-  /** Health that was written at this index or before has been acted on. */
-  readonly judgedIndex: number
-  /** Whether allocations of other versions of the job are known: they may wait for their turn. */
+  /** Health reports up to this index have been processed. */
+  readonly processedIndex: number
+  /** True if allocations of other versions of the job exist, which may be waiting to be updated. */
   readonly hasOtherVersions: boolean
   findJob(namespace: string, id: string): Job | undefined
   findAllocation(id: string): AllocationRow | undefined
-  /** All its allocations; asked for only where its counters do not tell enough. */
+  /** All allocations of the deployment; read only if its counters are not enough. */
   findAllocations(): readonly AllocationRow[]
 }
 
 export interface DeploymentFailure {
-  readonly text: string
-  /** What its allocations say about it; empty when they say nothing. */
+  readonly description: string
+  /** Reason given by its allocations; empty if there is none. */
   readonly reason: string
-  /** Whether a group that fails asked to be reverted: the whole job is. */
-  readonly reverts: boolean
+  /** True if a failed group has `auto_revert`; the whole job is reverted. */
+  readonly hasAutoRevert: boolean
 }
 
-/** What follows for a deployment from how its allocations are. */
-export interface WatchDecision {
-  /** It fails; nothing else happens then. */
+/** Next steps of a deployment according to the health of its allocations. */
+export interface ProgressDecision {
+  /** The deployment fails; the other fields are then empty. */
   readonly failure: DeploymentFailure | undefined
-  /** All its canaries are promoted. */
-  readonly promotes: boolean
-  /** Unhealthy and failed allocations that the scheduler may replace from now on. */
-  readonly marks: readonly AllocationRow[]
-  /** Its job is evaluated: the next allocations may have their turn. */
-  readonly evaluates: boolean
-  /** When to look again though nothing changes; undefined when only a change matters. */
-  readonly nextMs: number | undefined
+  /** All canaries are promoted. */
+  readonly shouldPromote: boolean
+  /** Unhealthy and failed allocations that the scheduler may now replace. */
+  readonly toReschedule: readonly AllocationRow[]
+  /** The job is evaluated, so that the next allocations can be updated. */
+  readonly shouldEvaluate: boolean
+  /** Time of the next check if nothing changes; undefined if none is needed. */
+  readonly nextCheckMs: number | undefined
 }
 
-const NOTHING: WatchDecision = {
+const NO_PROGRESS: ProgressDecision = {
   failure: undefined,
-  promotes: false,
-  marks: [],
-  evaluates: false,
-  nextMs: undefined,
+  shouldPromote: false,
+  toReschedule: [],
+  shouldEvaluate: false,
+  nextCheckMs: undefined,
 }
 
-/** Pure: equal inputs, equal decisions. */
-export function decideDeployment(
+/** Decides the next steps of a deployment. Pure: equal inputs give equal decisions. */
+export function decideDeploymentProgress(
   view: DeploymentView,
   deployment: Deployment,
   nowMs: number,
-): WatchDecision {
+): ProgressDecision {
   const job = view.findJob(deployment.Namespace, deployment.JobID)
-  // Of a job that has moved on, the evaluation of the newer version puts an end to it.
-  if (job === undefined || !isActiveDeployment(deployment) || !isRolledOutBy(deployment, job))
-    return NOTHING
+  // The deployment of an older version is cancelled by the evaluation of the newer one.
+  if (job === undefined || !isActiveDeployment(deployment) || !isCurrentDeployment(deployment, job))
+    return NO_PROGRESS
   const rows = view.changed.filter(
     (row) => row.DeploymentID === deployment.ID && !isServerTerminal(row),
   )
   const unhealthy = rows.filter((row) => row.DeploymentStatus?.Healthy === false)
-  const due = progressDue(deployment, () => view.findAllocations())
+  const deadlines = progressDeadlines(deployment, () => view.findAllocations())
   const failure =
     failureByQuarantine(deployment, job) ??
     failureByHealth(deployment, job, { unhealthy, nowMs }) ??
-    failureByDeadline(view, deployment, { due, nowMs })
-  if (failure !== undefined) return { ...NOTHING, failure }
-  // What was healthy and failed later is replaced too, but says nothing against the version.
-  const failed = rows.filter(
+    failureByDeadline(view, deployment, { due: deadlines, nowMs })
+  if (failure !== undefined) return { ...NO_PROGRESS, failure }
+  // Allocations that failed after being healthy are also replaced, but do not fail the deployment.
+  const failedAfterHealthy = rows.filter(
     (row) => row.ClientStatus === 'failed' && row.DeploymentStatus?.Healthy === true,
   )
-  const marks = [...unhealthy, ...failed].filter(
+  const toReschedule = [...unhealthy, ...failedAfterHealthy].filter(
     (row) => row.DesiredTransition?.Reschedule !== true,
   )
-  // A job of one version has nothing that waits for its turn: only the last word on it matters.
-  const mayGoOn = view.hasOtherVersions || isRolledOut(deployment)
-  const hasNews = mayGoOn && rows.some((row) => isNews(row, view.judgedIndex))
+  // Without other versions nothing waits to be updated, so only the completion of the deployment
+  // matters.
+  const canProceed = view.hasOtherVersions || isDeploymentHealthy(deployment)
+  const hasNewHealthReports =
+    canProceed && rows.some((row) => hasNewHealth(row, view.processedIndex))
   return {
-    ...NOTHING,
-    promotes: promotesNow(deployment, (id) => view.findAllocation(id)),
-    marks,
-    evaluates: marks.length > 0 || hasNews,
-    nextMs: earliest(due.map(({ dueMs }) => dueMs)),
+    ...NO_PROGRESS,
+    shouldPromote: shouldAutoPromote(deployment, (id) => view.findAllocation(id)),
+    toReschedule,
+    shouldEvaluate: toReschedule.length > 0 || hasNewHealthReports,
+    nextCheckMs: earliest(deadlines.map(({ dueMs }) => dueMs)),
   }
 }
 
-/** Nothing more of it is placed (decision 0061); a group may ask for the version before. */
+/** A quarantined version is not placed any more (decision 0061); a group may request a revert. */
 function failureByQuarantine(deployment: Deployment, job: Job): DeploymentFailure | undefined {
   if (job.Quarantine === undefined) return undefined
   const groups = Object.keys(deployment.TaskGroups)
-  return failureOf(deployment, groups, { text: DEPLOYMENT_TEXTS.quarantined, rows: [] })
+  return newFailure(deployment, groups, { text: DEPLOYMENT_DESCRIPTIONS.quarantined, rows: [] })
 }
 
-interface Unhealthy {
+interface UnhealthyInput {
   readonly unhealthy: readonly AllocationRow[]
   readonly nowMs: number
 }
 
-/** Nothing will replace one of them: there is no time to try, or no attempt is left. */
+/**
+ * Fails if an unhealthy allocation cannot be replaced: no progress deadline, or no attempts left.
+ */
 function failureByHealth(
   deployment: Deployment,
   job: Job,
-  { unhealthy, nowMs }: Unhealthy,
+  { unhealthy, nowMs }: UnhealthyInput,
 ): DeploymentFailure | undefined {
-  const hopeless = unhealthy.filter((row) => {
+  const unrecoverable = unhealthy.filter((row) => {
     const state = groupStateOf(deployment, row.TaskGroup)
     if (state === undefined) return false
     return state.ProgressDeadline === 0 || !hasAttemptsLeft(job, row, nowMs)
   })
-  const groups = hopeless.map((row) => row.TaskGroup)
-  return failureOf(deployment, groups, { text: DEPLOYMENT_TEXTS.unhealthy, rows: hopeless })
+  const groups = unrecoverable.map((row) => row.TaskGroup)
+  return newFailure(deployment, groups, {
+    text: DEPLOYMENT_DESCRIPTIONS.unhealthy,
+    rows: unrecoverable,
+  })
 }
 
-/** System jobs have no policy: nothing places again by itself what failed in them. */
+/** System jobs have no reschedule policy, so their failed allocations are not replaced. */
 function hasAttemptsLeft(job: Job, row: AllocationRow, nowMs: number): boolean {
   const policy = job.TaskGroups.find(({ Name }) => Name === row.TaskGroup)?.ReschedulePolicy ?? null
-  return policy !== null && mayReschedule(row, policy, nowMs)
+  return policy !== null && hasRescheduleAttemptsLeft(row, policy, nowMs)
 }
 
 function failureByDeadline(
   view: DeploymentView,
   deployment: Deployment,
-  { due, nowMs }: { readonly due: readonly ProgressDue[]; readonly nowMs: number },
+  { due, nowMs }: { readonly due: readonly ProgressDeadline[]; readonly nowMs: number },
 ): DeploymentFailure | undefined {
   const overdue = due.filter(({ dueMs }) => dueMs <= nowMs)
   if (overdue.length === 0) return undefined
@@ -141,21 +148,24 @@ function failureByDeadline(
   const rows = view.findAllocations().filter((row) => {
     return groups.includes(row.TaskGroup) && row.DeploymentStatus?.Healthy !== true
   })
-  return failureOf(deployment, groups, { text: DEPLOYMENT_TEXTS.tooSlow, rows })
+  return newFailure(deployment, groups, { text: DEPLOYMENT_DESCRIPTIONS.progressDeadline, rows })
 }
 
-function failureOf(
+function newFailure(
   deployment: Deployment,
   groups: readonly string[],
   { text, rows }: { readonly text: string; readonly rows: readonly AllocationRow[] },
 ): DeploymentFailure | undefined {
   if (groups.length === 0) return undefined
-  const reverts = groups.some((group) => groupStateOf(deployment, group)?.AutoRevert === true)
-  return { text, reverts, reason: failureReason(rows) }
+  const hasAutoRevert = groups.some((group) => groupStateOf(deployment, group)?.AutoRevert === true)
+  return { description: text, hasAutoRevert, reason: failureReason(rows) }
 }
 
-function isNews({ DeploymentStatus: status }: AllocationRow, judgedIndex: number): boolean {
-  return typeof status?.Healthy === 'boolean' && status.ModifyIndex > judgedIndex
+function hasNewHealth(
+  { DeploymentStatus: status }: AllocationRow,
+  processedIndex: number,
+): boolean {
+  return typeof status?.Healthy === 'boolean' && status.ModifyIndex > processedIndex
 }
 
 function earliest(times: readonly number[]): number | undefined {

@@ -64,7 +64,10 @@ function marked(cluster: Cluster, nowMs = NOW_MS): readonly string[] {
 }
 
 function completed(cluster: Cluster, nowMs = NOW_MS) {
-  return decideDrain(view(cluster), nowMs).complete.map((one) => [one.node.ID, one.deadlineReached])
+  return decideDrain(view(cluster), nowMs).completed.map((one) => [
+    one.node.ID,
+    one.deadlineReached,
+  ])
 }
 
 // Services
@@ -84,7 +87,7 @@ const parallelCases = [
   { name: 'all where as many may be missing', count: 2, group: migrate(5), healthy: 0, moves: 2 },
 ]
 for (const { name, count, group, healthy, moves } of parallelCases)
-  test(`drain: a service moves ${name}`, () => {
+  test(`drain: service migrates ${name}`, () => {
     const job = service(count, group)
     const allocations = on(
       Array.from({ length: count }, () => 1),
@@ -95,7 +98,7 @@ for (const { name, count, group, healthy, moves } of parallelCases)
     assert.equal(marked({ job, allocations }).length, moves)
   })
 
-test('drain: healthy ones on other nodes count, those already told to leave do not', () => {
+test('drain: counts healthy allocations elsewhere, not marked ones', () => {
   const job = service(3)
   const [a, b, c] = on([1, 2, 2], job)
   const leaving = { DesiredTransition: { Migrate: true } }
@@ -105,13 +108,13 @@ test('drain: healthy ones on other nodes count, those already told to leave do n
   assert.deepEqual(marked({ job, allocations: told }), [])
 })
 
-test('drain: nodes that drain together share what a group may miss', () => {
+test('drain: draining nodes share max_parallel of a group', () => {
   const job = service(2)
   const nodes = [draining(1), draining(2)]
   assert.deepEqual(marked({ job, nodes, allocations: on([1, 2], job) }), ['web.app[0]'])
 })
 
-test('drain: one whose node does not say is healthy after min_healthy_time', () => {
+test('drain: without a report, healthy after min_healthy_time', () => {
   const job = service(1, { Migrate: { MaxParallel: 1, MinHealthyTime: 10 * SECOND_NS } })
   const started = (ms: number) => ({
     DeploymentStatus: null,
@@ -120,24 +123,24 @@ test('drain: one whose node does not say is healthy after min_healthy_time', () 
   const at = (ms: number): Cluster => ({ job, allocations: on([1], job, started(ms)) })
   assert.deepEqual(marked(at(10_000)), ['web.app[0]'])
   assert.deepEqual(marked(at(9_999)), [])
-  assert.equal(decideDrain(view(at(9_000)), NOW_MS).nextMs, NOW_MS + 1_000)
+  assert.equal(decideDrain(view(at(9_000)), NOW_MS).nextCheckMs, NOW_MS + 1_000)
 })
 
 // Batch, system
 
 for (const Type of ['batch', 'sysbatch'])
-  test(`drain: ${Type} work goes on until the deadline, and is not begun again`, () => {
+  test(`drain: ${Type} work runs until the deadline and is not restarted`, () => {
     const job = aJob({ Type })
     const cluster = { job, nodes: [draining(1, 60_000)], allocations: on([1], job) }
     const before = decideDrain(view(cluster), NOW_MS)
-    assert.deepEqual([before.marks, before.complete], [[], []])
-    assert.equal(before.nextMs, NOW_MS + 60_000)
+    assert.deepEqual([before.marks, before.completed], [[], []])
+    assert.equal(before.nextCheckMs, NOW_MS + 60_000)
     const after = decideDrain(view(cluster), NOW_MS + 60_000)
     assert.deepEqual(
       after.marks.map((mark) => mark.disablePlacement),
       [true],
     )
-    assert.equal(after.complete[0]?.deadlineReached, true)
+    assert.equal(after.completed[0]?.deadlineReached, true)
   })
 
 const system = aJob({ ID: 'agents', Type: 'system' })
@@ -168,12 +171,12 @@ for (const { name, others, ignore, marks, complete } of systemCases)
     const nodes = [draining(1, 0, { IgnoreSystemJobs: ignore })]
     const decision = decideDrain(view({ job, nodes, allocations }), NOW_MS)
     assert.equal(decision.marks.length, marks)
-    assert.equal(decision.complete.length > 0, complete)
+    assert.equal(decision.completed.length > 0, complete)
   })
 
 // Deadlines and ends
 
-test('drain: below zero everything leaves at once', () => {
+test('drain: negative deadline marks everything immediately', () => {
   const job = service(3)
   const allocations = [...on([1, 1, 1], job), anAllocation({ job: system, index: 7 })]
   const nodes = [draining(1, -1)]
@@ -186,11 +189,11 @@ test('drain: below zero everything leaves at once', () => {
 test('drain: deadlines that are close together are handled together', () => {
   const job = aJob({ Type: 'batch' })
   const nodes = [draining(1, 10_000), draining(2, 14_000), draining(3, 30_000)]
-  const { nextMs } = decideDrain(view({ job, nodes, allocations: on([1, 2, 3], job) }), NOW_MS)
-  assert.equal(nextMs, NOW_MS + 14_000)
+  const { nextCheckMs } = decideDrain(view({ job, nodes, allocations: on([1, 2, 3], job) }), NOW_MS)
+  assert.equal(nextCheckMs, NOW_MS + 14_000)
 })
 
-test('drain: over when nothing is left, though the deadline has passed too', () => {
+test('drain: completes without allocations even after the deadline', () => {
   const nodes = [draining(1, 10_000)]
   assert.deepEqual(completed({ nodes, allocations: [] }), [[anId('node', 1), false]])
   assert.deepEqual(completed({ nodes, allocations: [] }, NOW_MS + 20_000), [
@@ -198,13 +201,13 @@ test('drain: over when nothing is left, though the deadline has passed too', () 
   ])
 })
 
-test('drain: not over while one that should stop has not ended', () => {
+test('drain: waits for stopping allocations', () => {
   const allocations = on([1], service(1), { DesiredStatus: 'stop' })
   assert.deepEqual(completed({ allocations }), [])
   assert.deepEqual(marked({ allocations }), [])
 })
 
-test('drain: what is too much for one decision goes on with the next', () => {
+test('drain: continues beyond the limit with the next decision', () => {
   const job = aJob({ Type: 'batch', groups: [aGroup({ Count: 2_500 })] })
   const allocations = on(
     Array.from({ length: 2_500 }, () => 1),
@@ -215,9 +218,9 @@ test('drain: what is too much for one decision goes on with the next', () => {
   assert.deepEqual(completed({ job, nodes, allocations }), [])
 })
 
-// Whatever the cluster
+// Properties
 
-test('drain: never leaves a service with fewer healthy ones than it may miss', () => {
+test('drain: never goes below count minus max_parallel', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),

@@ -3,12 +3,12 @@ import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { newEvaluation, withNodeEvent, type NodeRow } from '../../model/index.ts'
 import { namespacedKey, put, type Change, type Stamp, type Tables } from '../../state/index.ts'
-import type { DrainDecision, DrainMark } from './decide-drain.ts'
+import type { DrainDecision, MigrateMark } from './decide-drain.ts'
 
-/** The marks and one evaluation for each job concerned, in one commit. */
-export function markRows(
+/** Changes of one commit: the marked allocations and one evaluation per job. */
+export function migrateMarkChanges(
   tables: Tables,
-  marks: readonly DrainMark[],
+  marks: readonly MigrateMark[],
   { stamp, ids }: { readonly stamp: Stamp; readonly ids: IdSource },
 ): Change[] {
   const jobs = new Map(
@@ -27,10 +27,10 @@ export function markRows(
       })
       return [put('evaluations', { ...evaluation, NodeID, NodeModifyIndex: 0 })]
     })
-  return [...marks.map((mark) => put('allocations', markedRow(mark, stamp))), ...evaluations]
+  return [...marks.map((mark) => put('allocations', withMigrate(mark, stamp))), ...evaluations]
 }
 
-function markedRow({ row, disablePlacement }: DrainMark, { index, timeMs }: Stamp) {
+function withMigrate({ row, disablePlacement }: MigrateMark, { index, timeMs }: Stamp) {
   return {
     ...row,
     DesiredTransition: {
@@ -43,9 +43,9 @@ function markedRow({ row, disablePlacement }: DrainMark, { index, timeMs }: Stam
   }
 }
 
-/** The drain is over; the node stays ineligible until somebody says otherwise. */
-export function completedRow(
-  { node, deadlineReached }: DrainDecision['complete'][number],
+/** Completes the drain of a node, which stays ineligible until an operator changes that. */
+export function drainedNode(
+  { node, deadlineReached }: DrainDecision['completed'][number],
   stamp: Stamp,
 ): NodeRow {
   const details = deadlineReached ? { details: { deadline_reached: 'true' } } : {}

@@ -3,10 +3,11 @@ import { msFromNs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 
 /**
- * When an allocation counts as healthy for a migration: as soon as its node has said how it is,
- * else when all its tasks have run for `min_healthy_time`. Infinity while it does not run.
+ * Time at which an allocation counts as healthy for a migration: immediately if its health was
+ * reported, else when all its tasks have run for `min_healthy_time`. Infinity while it does not
+ * run.
  */
-export function healthyAtMs(row: AllocationRow, group: TaskGroup): number {
+export function migrationHealthyAtMs(row: AllocationRow, group: TaskGroup): number {
   if (typeof row.DeploymentStatus?.Healthy === 'boolean') return Number.NEGATIVE_INFINITY
   if (row.ClientStatus !== 'running') return Number.POSITIVE_INFINITY
   const started = Object.values(row.TaskStates ?? {}).map((task) =>

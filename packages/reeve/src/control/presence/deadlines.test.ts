@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Deadlines } from './deadlines.ts'
+import { HeartbeatDeadlines } from './deadlines.ts'
 
-function takeAll(deadlines: Deadlines, nowMs: number): readonly string[] {
+function takeAll(deadlines: HeartbeatDeadlines, nowMs: number): readonly string[] {
   const taken: string[] = []
-  for (let id = deadlines.take(nowMs); id !== undefined; id = deadlines.take(nowMs)) taken.push(id)
+  for (let id = deadlines.takeDue(nowMs); id !== undefined; id = deadlines.takeDue(nowMs))
+    taken.push(id)
   return taken
 }
 
-test('deadlines: who was put off is due at the later time, and once', () => {
-  const deadlines = new Deadlines()
+test('deadlines: extended deadline is due later, and once', () => {
+  const deadlines = new HeartbeatDeadlines()
   deadlines.set('a', 10)
   deadlines.set('b', 20)
   deadlines.set('a', 30)
@@ -21,8 +22,8 @@ test('deadlines: who was put off is due at the later time, and once', () => {
   assert.equal(deadlines.nextMs, undefined)
 })
 
-test('deadlines: who was brought forward is due at the earlier time, and once', () => {
-  const deadlines = new Deadlines()
+test('deadlines: shortened deadline is due earlier, and once', () => {
+  const deadlines = new HeartbeatDeadlines()
   deadlines.set('a', 60)
   deadlines.set('a', 20)
   assert.equal(deadlines.nextMs, 20)
@@ -30,7 +31,7 @@ test('deadlines: who was brought forward is due at the earlier time, and once', 
   assert.deepEqual(takeAll(deadlines, 60), [])
 })
 
-test('deadlines: whatever order they are set and moved in, each is taken when its time has come', () => {
+test('deadlines: any order of changes keeps due times', () => {
   const step = fc.record({
     id: fc.constantFrom('a', 'b', 'c', 'd'),
     delayMs: fc.integer({ min: 1, max: 50 }),
@@ -38,7 +39,7 @@ test('deadlines: whatever order they are set and moved in, each is taken when it
   })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const deadlines = new Deadlines()
+      const deadlines = new HeartbeatDeadlines()
       const wanted = new Map<string, number>()
       let nowMs = 0
       for (const { id, delayMs, passMs } of steps) {

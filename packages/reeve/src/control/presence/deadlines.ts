@@ -1,55 +1,54 @@
 import { Heap } from '@reeve/kit/heap.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 
-interface Entry {
+interface HeapEntry {
   readonly id: string
-  readonly atMs: number
+  readonly heapMs: number
 }
 
-interface Known {
+interface DeadlineRecord {
   dueMs: number
-  /** Where the heap has it: no later than it is due. Another entry of it is a stale one. */
-  atMs: number
+  /** Time of its current heap entry, not later than the deadline. Other entries are stale. */
+  heapMs: number
 }
 
 /**
- * When each of many is due. Putting one off costs nothing but a write to its record: the heap
- * learns of it when the old time has come. So ten thousand heartbeats are ten thousand such writes,
- * and a look at who is due concerns those alone whose time had come.
+ * Deadline heap with lazy updates: extending a deadline only updates its record; the heap entry is
+ * corrected when it is popped. A heartbeat is therefore O(1).
  */
-export class Deadlines {
-  readonly #known = new Map<string, Known>()
-  readonly #heap = new Heap<Entry>((a, b) => a.atMs - b.atMs || compareText(a.id, b.id))
+export class HeartbeatDeadlines {
+  readonly #records = new Map<string, DeadlineRecord>()
+  readonly #heap = new Heap<HeapEntry>((a, b) => a.heapMs - b.heapMs || compareText(a.id, b.id))
 
-  /** A time before which nobody is due; undefined when nobody ever is. */
+  /** Lower bound of the next deadline; undefined if there is none. */
   get nextMs(): number | undefined {
-    return this.#heap.peek()?.atMs
+    return this.#heap.peek()?.heapMs
   }
 
   set(id: string, dueMs: number): void {
-    const known = this.#known.get(id)
-    if (known !== undefined && known.atMs <= dueMs) {
-      known.dueMs = dueMs
+    const record = this.#records.get(id)
+    if (record !== undefined && record.heapMs <= dueMs) {
+      record.dueMs = dueMs
       return
     }
-    this.#known.set(id, { dueMs, atMs: dueMs })
-    this.#heap.push({ id, atMs: dueMs })
+    this.#records.set(id, { dueMs, heapMs: dueMs })
+    this.#heap.push({ id, heapMs: dueMs })
   }
 
-  /** Forgets one whose time has come, and answers which; undefined when nobody is due. */
-  take(nowMs: number): string | undefined {
+  /** Removes and returns one that is due; undefined if none is. */
+  takeDue(nowMs: number): string | undefined {
     for (let first = this.#heap.peek(); first !== undefined; first = this.#heap.peek()) {
-      if (first.atMs > nowMs) return undefined
+      if (first.heapMs > nowMs) return undefined
       this.#heap.pop()
-      const { id, atMs } = first
-      const known = this.#known.get(id)
-      if (known?.atMs !== atMs) continue
-      if (known.dueMs <= nowMs) {
-        this.#known.delete(id)
+      const { id, heapMs } = first
+      const record = this.#records.get(id)
+      if (record?.heapMs !== heapMs) continue
+      if (record.dueMs <= nowMs) {
+        this.#records.delete(id)
         return id
       }
-      known.atMs = known.dueMs
-      this.#heap.push({ id, atMs: known.dueMs })
+      record.heapMs = record.dueMs
+      this.#heap.push({ id, heapMs: record.dueMs })
     }
     return undefined
   }

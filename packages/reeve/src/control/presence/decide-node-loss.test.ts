@@ -7,7 +7,7 @@ import { LIMITS, type AllocationRow } from '../../model/index.ts'
 import {
   decideNodeLoss,
   hasStartedHarmlessly,
-  jobAfterLoss,
+  withNodeLoss,
   wasStarting,
   type LostNode,
   type StartingJob,
@@ -17,11 +17,11 @@ const NODE: LostNode = {
   id: anId('node', 9),
   lastContactMs: NOW_MS - 20_000,
   heartbeatDueMs: NOW_MS - 15_000,
-  noticeMs: 20_000,
+  detectionMs: 20_000,
 }
 const INDEX = 100
 
-/** An earlier loss with the job: of which node, how long ago, by which commit. */
+/** An earlier loss with the job: node, age and commit index. */
 interface Earlier {
   readonly node?: number
   readonly agoMs?: number
@@ -163,7 +163,7 @@ for (const { name, suspects, unexplained, want } of cases)
     assert.deepEqual(found.toSorted(), want)
   })
 
-test('node loss: the quarantine names the version and its nodes', () => {
+test('node loss: quarantine names version and nodes', () => {
   const [only] = decide([{ id: 'a', losses: [{ node: 1 }] }])
   const nodes = [anId('node', 1), NODE.id]
   assert.deepEqual(only?.quarantine, {
@@ -179,7 +179,7 @@ function delaysOf(suspects: readonly Suspected[]): readonly number[] {
   return decide(suspects).map(({ loss }) => (msFromNs(loss.RetryTime) - NOW_MS) / 1_000)
 }
 
-test('node loss: each further loss doubles the delay, up to its maximum', () => {
+test('node loss: each loss doubles the delay up to the maximum', () => {
   const after = (count: number, placed?: number) => {
     const losses = Array.from({ length: count }, () => ({}))
     return delaysOf([{ id: 'a', losses, ...(placed === undefined ? {} : { placed }) }])[0]
@@ -191,29 +191,29 @@ test('node loss: each further loss doubles the delay, up to its maximum', () => 
   assert.equal(after(4, 40), 30, 'not for nodes that fail together')
 })
 
-test('node loss: jobs of one node are placed again in batches, and a batch ends before the next', () => {
+test('node loss: jobs of one node are placed in separate batches', () => {
   const ids = ['a', 'b', 'c', 'd', 'e']
   assert.deepEqual(delaysOf(ids.map((id) => ({ id }))), [30, 60, 90, 120, 30])
 })
 
-test('node loss: one allocation is tried for longer than it takes to notice a loss', () => {
+test('node loss: probing lasts longer than detecting a loss', () => {
   const [only] = decide([{ id: 'a' }])
   const probeMs = msFromNs(only?.loss.ProbeUntil ?? 0) - msFromNs(only?.loss.RetryTime ?? 0)
-  assert.equal(probeMs, NODE.noticeMs + LIMITS.harmlessRunMsMin)
+  assert.equal(probeMs, NODE.detectionMs + LIMITS.harmlessRunMsMin)
 })
 
-test('node loss: a job keeps its latest losses, one for each node', () => {
+test('node loss: job keeps its latest losses, one per node', () => {
   const losses = Array.from({ length: LIMITS.jobNodeLossesMax }, (_, at) => ({ node: at + 1 }))
   const [only] = decide([{ id: 'a', placed: 1, losses: [...losses.slice(1), { node: 9 }] }])
   assert.ok(only)
-  const kept = jobAfterLoss(only, NOW_MS).NodeLosses ?? []
+  const kept = withNodeLoss(only, NOW_MS).NodeLosses ?? []
   assert.deepEqual(
     kept.map(({ NodeID }) => NodeID),
     [...losses.slice(1).map(({ node }) => anId('node', node)), NODE.id],
   )
   const more = decide([{ id: 'a', placed: 1, losses }])[0]
   assert.ok(more)
-  assert.equal(jobAfterLoss(more, NOW_MS).NodeLosses?.length, LIMITS.jobNodeLossesMax)
+  assert.equal(withNodeLoss(more, NOW_MS).NodeLosses?.length, LIMITS.jobNodeLossesMax)
 })
 
 const started = (ms: number): Partial<AllocationRow> => ({
@@ -257,7 +257,7 @@ for (const { name, row, want } of starts)
   test(`node loss: ${name} ${want ? 'was' : 'was not'} starting`, () =>
     assert.equal(wasStarting(anAllocation(row), NODE), want))
 
-test('node loss: a start is harmless after the task has run for a while, or is done', () => {
+test('node loss: start is harmless after some run time or completion', () => {
   const edgeMs = NOW_MS - LIMITS.harmlessRunMsMin
   const found = [
     started(edgeMs),

@@ -8,22 +8,22 @@ export interface LostNode {
   readonly id: string
   /** When the servers last received a message from it. */
   readonly lastContactMs: number
-  /** When its next heartbeat was due: it was gone by then. */
+  /** Time at which its next heartbeat was due. */
   readonly heartbeatDueMs: number
-  /** How long the loss of a node goes unnoticed. */
-  readonly noticeMs: number
+  /** Time until the loss of a node is detected. */
+  readonly detectionMs: number
 }
 
 /** A job that was starting on the lost node. */
 export interface StartingJob {
   readonly job: Job
-  /** Its allocations that were starting there. At least one. */
+  /** Allocations of the job that were starting there; at least one. */
   readonly allocations: readonly AllocationRow[]
   /** Nodes on which the same version has started without harm, counted up to `max`. */
   readonly harmlessNodes: (max: number) => number
 }
 
-export interface NodeLossFacts {
+export interface NodeLossInput {
   readonly node: LostNode
   readonly starting: readonly StartingJob[]
   /** Nodes that were lost in the same window with nothing starting on them. */
@@ -33,8 +33,8 @@ export interface NodeLossFacts {
   readonly index: number
 }
 
-/** What the loss of a node means for one job that was starting on it. */
-export interface JobConsequence {
+/** Consequence of a node loss for one job that was starting on it. */
+export interface NodeLossConsequence {
   readonly job: Job
   readonly loss: JobNodeLoss
   readonly quarantine: JobQuarantine | undefined
@@ -50,20 +50,20 @@ export interface JobConsequence {
  *   time with an allocation that was placed after that loss, when it is the only such job on the
  *   node, and when fewer nodes were lost with nothing starting on them.
  */
-export function decideNodeLoss(facts: NodeLossFacts): readonly JobConsequence[] {
-  const suspects = facts.starting
-    .map((starting) => suspectOf(starting, facts))
-    .filter((suspect) => !isOutweighed(suspect))
+export function decideNodeLoss(input: NodeLossInput): readonly NodeLossConsequence[] {
+  const suspects = input.starting
+    .map((starting) => newSuspect(starting, input))
+    .filter((suspect) => !isExonerated(suspect))
     .toSorted((a, b) => compareText(a.loss.AllocID, b.loss.AllocID))
-  const [culprit, ...others] = suspects.filter(({ explained }) => explained.length > 0)
+  const [culprit, ...others] = suspects.filter(({ explainedLosses }) => explainedLosses.length > 0)
   const isCertain =
     culprit !== undefined &&
     others.length === 0 &&
-    culprit.explained.length + 1 > facts.unexplainedLosses()
+    culprit.explainedLosses.length + 1 > input.unexplainedLosses()
   return suspects.map((suspect, rank) => ({
     job: suspect.starting.job,
-    loss: withDelay(suspect, rank, facts),
-    quarantine: isCertain && suspect === culprit ? quarantineOf(suspect, facts) : undefined,
+    loss: delayedLoss(suspect, rank, input),
+    quarantine: isCertain && suspect === culprit ? newQuarantine(suspect, input) : undefined,
   }))
 }
 
@@ -71,54 +71,54 @@ interface Suspect {
   readonly starting: StartingJob
   readonly loss: Pick<JobNodeLoss, 'NodeID' | 'AllocID'>
   /** Earlier losses in the window, after which an allocation on this node was placed. */
-  readonly repeated: readonly JobNodeLoss[]
+  readonly earlierLosses: readonly JobNodeLoss[]
   /** Those of other nodes: the job explains them together with this one. */
-  readonly explained: readonly JobNodeLoss[]
+  readonly explainedLosses: readonly JobNodeLoss[]
 }
 
-function suspectOf(starting: StartingJob, { node, nowMs }: NodeLossFacts): Suspect {
+function newSuspect(starting: StartingJob, { node, nowMs }: NodeLossInput): Suspect {
   const { job, allocations } = starting
   const [first = ''] = allocations.map(({ ID }) => ID).toSorted(compareText)
-  // Nodes that fail together are lost with allocations that were placed before either loss.
-  const repeated = recentLosses(job, nowMs).filter(({ CreateIndex }) =>
+  // Allocations that were placed before both losses are not suspicious: nodes may fail together.
+  const earlierLosses = recentLosses(job, nowMs).filter(({ CreateIndex }) =>
     allocations.some((row) => row.CreateIndex > CreateIndex),
   )
-  // A node that is lost again with the same job may be a bad node.
-  const explained = repeated.filter(({ NodeID }) => NodeID !== node.id)
-  return { starting, loss: { NodeID: node.id, AllocID: first }, repeated, explained }
+  // Repeated losses of the same node suggest a defective node.
+  const explainedLosses = earlierLosses.filter(({ NodeID }) => NodeID !== node.id)
+  return { starting, loss: { NodeID: node.id, AllocID: first }, earlierLosses, explainedLosses }
 }
 
 function recentLosses({ NodeLosses }: Job, nowMs: number): readonly JobNodeLoss[] {
   return (NodeLosses ?? []).filter(({ Time }) => nowMs - msFromNs(Time) <= LIMITS.nodeLossWindowMs)
 }
 
-function isOutweighed({ starting, explained }: Suspect): boolean {
-  const wanted = LIMITS.harmlessNodesPerLoss * (explained.length + 1)
-  return starting.harmlessNodes(wanted) >= wanted
+function isExonerated({ starting, explainedLosses }: Suspect): boolean {
+  const required = LIMITS.harmlessNodesPerLoss * (explainedLosses.length + 1)
+  return starting.harmlessNodes(required) >= required
 }
 
-function withDelay(suspect: Suspect, rank: number, facts: NodeLossFacts): JobNodeLoss {
-  const { node, nowMs, index } = facts
+function delayedLoss(suspect: Suspect, rank: number, input: NodeLossInput): JobNodeLoss {
+  const { node, nowMs, index } = input
   const { nodeLossDelayMs, nodeLossDelayMsMax, nodeLossBatches } = LIMITS
-  const delayMs = Math.min(nodeLossDelayMs * 2 ** suspect.repeated.length, nodeLossDelayMsMax)
-  // The loss that one batch causes is noticed before the next batch is placed.
-  const batchMs = node.noticeMs + LIMITS.startingRunMsMax
+  const delayMs = Math.min(nodeLossDelayMs * 2 ** suspect.earlierLosses.length, nodeLossDelayMsMax)
+  // A loss caused by one batch is detected before the next batch is placed.
+  const batchMs = node.detectionMs + LIMITS.startingRunMsMax
   const retryMs = nowMs + delayMs + (rank % nodeLossBatches) * batchMs
   return {
     ...suspect.loss,
     Time: nsFromMs(nowMs),
     RetryTime: nsFromMs(retryMs),
-    ProbeUntil: nsFromMs(retryMs + node.noticeMs + LIMITS.harmlessRunMsMin),
+    ProbeUntil: nsFromMs(retryMs + node.detectionMs + LIMITS.harmlessRunMsMin),
     CreateIndex: index,
   }
 }
 
-function quarantineOf(
-  { starting, loss, explained }: Suspect,
-  { nowMs, index }: NodeLossFacts,
+function newQuarantine(
+  { starting, loss, explainedLosses }: Suspect,
+  { nowMs, index }: NodeLossInput,
 ): JobQuarantine {
   const { Version } = starting.job
-  const NodeIDs = [...explained.map(({ NodeID }) => NodeID), loss.NodeID]
+  const NodeIDs = [...explainedLosses.map(({ NodeID }) => NodeID), loss.NodeID]
   return {
     Reason:
       `${NodeIDs.length} nodes were lost while allocations of version ${Version} ` +
@@ -130,17 +130,17 @@ function quarantineOf(
   }
 }
 
-/** The row of a job with what the loss of a node means for it. */
-export function jobAfterLoss({ job, loss, quarantine }: JobConsequence, nowMs: number): Job {
-  // A node that is lost again replaces its earlier loss.
+/** Adds the node loss, and the quarantine if any, to the job row. */
+export function withNodeLoss({ job, loss, quarantine }: NodeLossConsequence, nowMs: number): Job {
+  // A new loss of a node replaces its earlier one.
   const others = recentLosses(job, nowMs).filter(({ NodeID }) => NodeID !== loss.NodeID)
   const NodeLosses = [...others, loss].slice(-LIMITS.jobNodeLossesMax)
   return { ...job, NodeLosses, ...(quarantine === undefined ? {} : { Quarantine: quarantine }) }
 }
 
 /**
- * Whether an allocation may have caused the loss of its node: the node may have received it, and it
- * had not run for long when the node was last heard of.
+ * True if an allocation may have caused the loss of its node: the node may have received it, and it
+ * had not run for long at the last contact.
  */
 export function wasStarting(row: AllocationRow, node: LostNode): boolean {
   if (isServerTerminal(row) || msFromNs(row.CreateTime) >= node.heartbeatDueMs) return false
@@ -150,7 +150,7 @@ export function wasStarting(row: AllocationRow, node: LostNode): boolean {
   return startedMs !== undefined && startedMs > node.lastContactMs - LIMITS.startingRunMsMax
 }
 
-/** Whether an allocation has started on its node, and the node has survived that. */
+/** True if an allocation has started and its node has survived that. */
 export function hasStartedHarmlessly(row: AllocationRow, nowMs: number): boolean {
   if (row.ClientStatus === 'complete') return true
   if (row.ClientStatus !== 'running') return false
@@ -158,7 +158,7 @@ export function hasStartedHarmlessly(row: AllocationRow, nowMs: number): boolean
   return startedMs !== undefined && startedMs <= nowMs - LIMITS.harmlessRunMsMin
 }
 
-/** When the last of its tasks started, by the clock of its node. */
+/** Start time of its last started task, by the clock of the node. */
 function startedAtMs({ TaskStates }: AllocationRow): number | undefined {
   const times = Object.values(TaskStates ?? {})
     .map(({ StartedAt }) => Date.parse(StartedAt ?? ''))

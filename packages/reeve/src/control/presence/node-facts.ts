@@ -1,26 +1,30 @@
-import { mayReturnUntilMs } from '../../scheduler/index.ts'
+import { reconnectDeadlineMs } from '../../scheduler/index.ts'
 import { jobVersionKey, type Tables } from '../../state/index.ts'
 
-/** The allocations of a node that neither side has ended. */
-export function liveOn({ allocations }: Tables, nodeId: string): readonly string[] {
-  return [...allocations.keysIn('node', nodeId)].filter(
-    (id) => allocations.groupOf('live', id) !== undefined,
+/** IDs of the non-terminal allocations of a node. */
+export function nonTerminalOn({ allocations }: Tables, nodeId: string): readonly string[] {
+  return [...allocations.keysByIndex('node', nodeId)].filter(
+    (id) => allocations.indexKeyOf('live', id) !== undefined,
   )
 }
 
 /**
- * Until when something on a silent node may come back; undefined when nothing can. Asked when a
- * node's time has run out, of its live allocations alone.
+ * Latest time until which an allocation on a disconnected node may reconnect; undefined if none
+ * can.
  */
-export function returnUntilMs(tables: Tables, nodeId: string, nowMs: number): number | undefined {
+export function latestReconnectDeadlineMs(
+  tables: Tables,
+  nodeId: string,
+  nowMs: number,
+): number | undefined {
   let latestMs: number | undefined
-  for (const id of liveOn(tables, nodeId)) {
+  for (const id of nonTerminalOn(tables, nodeId)) {
     const row = tables.allocations.get(id)
     const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
     const groups = tables.job_versions.find(key)?.TaskGroups ?? []
     const group = groups.find((one) => one.Name === row.TaskGroup)
-    const untilMs = group === undefined ? undefined : mayReturnUntilMs(row, group, nowMs)
-    if (untilMs !== undefined) latestMs = Math.max(latestMs ?? 0, untilMs)
+    const deadlineMs = group === undefined ? undefined : reconnectDeadlineMs(row, group, nowMs)
+    if (deadlineMs !== undefined) latestMs = Math.max(latestMs ?? 0, deadlineMs)
   }
   return latestMs
 }

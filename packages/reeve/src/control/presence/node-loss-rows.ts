@@ -6,13 +6,13 @@ import { namespacedKey, put, type Change, type Stamp, type Tables } from '../../
 import {
   decideNodeLoss,
   hasStartedHarmlessly,
-  jobAfterLoss,
+  withNodeLoss,
   wasStarting,
-  type JobConsequence,
+  type NodeLossConsequence,
   type LostNode,
   type StartingJob,
 } from './decide-node-loss.ts'
-import { liveOn } from './node-facts.ts'
+import { nonTerminalOn } from './node-facts.ts'
 
 /** The message of the node event that records a loss. */
 export const HEARTBEAT_MISSED = 'Node heartbeat missed'
@@ -20,48 +20,52 @@ export const HEARTBEAT_MISSED = 'Node heartbeat missed'
 const STARTING_JOBS = 'starting_jobs'
 
 export interface NodeLoss {
-  readonly consequences: readonly JobConsequence[]
-  /** For the event of the node. */
+  readonly consequences: readonly NodeLossConsequence[]
+  /** Details for the node event. */
   readonly details: Readonly<Record<string, string>>
 }
 
-/** What the loss of a node means for the jobs that were starting on it. */
-export function nodeLoss(tables: Tables, node: LostNode, { index, timeMs }: Stamp): NodeLoss {
+/** Computes the consequences of a node loss for the jobs that were starting on it. */
+export function computeNodeLoss(
+  tables: Tables,
+  node: LostNode,
+  { index, timeMs }: Stamp,
+): NodeLoss {
   const starting = startingJobs(tables, node, timeMs)
-  const unexplainedLosses = (): number => countUnexplained(tables, node, timeMs)
+  const unexplainedLosses = (): number => countUnexplainedLosses(tables, node, timeMs)
   const consequences = decideNodeLoss({ node, starting, unexplainedLosses, nowMs: timeMs, index })
   return { consequences, details: { [STARTING_JOBS]: String(starting.length) } }
 }
 
-/** The rows of the jobs, and the evaluations that place them again when their delays are over. */
-export function nodeLossRows(
-  consequences: readonly JobConsequence[],
+/** Job rows, and the evaluations that place the jobs again after their delays. */
+export function nodeLossChanges(
+  consequences: readonly NodeLossConsequence[],
   { timeMs }: Stamp,
   ids: IdSource,
 ): Change[] {
   return consequences.flatMap((consequence) => [
-    put('jobs', jobAfterLoss(consequence, timeMs)),
+    put('jobs', withNodeLoss(consequence, timeMs)),
     ...delayedEvaluations(consequence, timeMs, ids).map((row) => put('evaluations', row)),
   ])
 }
 
 function startingJobs(tables: Tables, node: LostNode, nowMs: number): readonly StartingJob[] {
   const jobs = new Map<string, { readonly job: Job; readonly allocations: AllocationRow[] }>()
-  for (const id of liveOn(tables, node.id)) {
+  for (const id of nonTerminalOn(tables, node.id)) {
     const row = tables.allocations.get(id)
     if (!wasStarting(row, node)) continue
     const key = namespacedKey(row.Namespace, row.JobID)
-    const known = jobs.get(key)
-    const job = known?.job ?? tables.jobs.find(key)
-    // A newer version is not blamed for what an older one did.
+    const existing = jobs.get(key)
+    const job = existing?.job ?? tables.jobs.find(key)
+    // Only the current version is blamed.
     if (job === undefined || job.Stop || !isOfVersion(row, job)) continue
-    if (known === undefined) jobs.set(key, { job, allocations: [row] })
-    else known.allocations.push(row)
+    if (existing === undefined) jobs.set(key, { job, allocations: [row] })
+    else existing.allocations.push(row)
   }
   return [...jobs.entries()].map(([key, { job, allocations }]) => ({
     job,
     allocations,
-    harmlessNodes: (max) => countHarmless(tables, { key, job, max }, nowMs),
+    harmlessNodes: (max) => countHarmlessNodes(tables, { key, job, max }, nowMs),
   }))
 }
 
@@ -76,28 +80,32 @@ interface HarmlessQuery {
 }
 
 /**
- * Nodes that are up and on which the version has started. Inspects a bounded number of rows: a job
- * with tens of thousands of allocations has enough of them among the first.
+ * Counts ready nodes on which the version has started. Inspects a bounded number of rows, which is
+ * enough for jobs with many allocations.
  */
-function countHarmless(tables: Tables, { key, job, max }: HarmlessQuery, nowMs: number): number {
+function countHarmlessNodes(
+  tables: Tables,
+  { key, job, max }: HarmlessQuery,
+  nowMs: number,
+): number {
   const { allocations, nodes } = tables
-  const found = new Set<string>()
+  const nodeIds = new Set<string>()
   let inspected = 0
-  for (const id of allocations.keysIn('job', key)) {
-    if (found.size >= max || inspected >= LIMITS.harmlessAllocationsMax) break
+  for (const id of allocations.keysByIndex('job', key)) {
+    if (nodeIds.size >= max || inspected >= LIMITS.harmlessAllocationsMax) break
     inspected += 1
     const row = allocations.get(id)
     const isUp = nodes.find(row.NodeID)?.Status === 'ready'
-    if (isUp && isOfVersion(row, job) && hasStartedHarmlessly(row, nowMs)) found.add(row.NodeID)
+    if (isUp && isOfVersion(row, job) && hasStartedHarmlessly(row, nowMs)) nodeIds.add(row.NodeID)
   }
-  return found.size
+  return nodeIds.size
 }
 
-/** Other nodes that were lost in the window while nothing was starting on them. */
-function countUnexplained({ nodes }: Tables, { id }: LostNode, nowMs: number): number {
+/** Counts other nodes that were lost in the window while nothing was starting on them. */
+function countUnexplainedLosses({ nodes }: Tables, { id }: LostNode, nowMs: number): number {
   const sinceMs = nowMs - LIMITS.nodeLossWindowMs
   let count = 0
-  for (const key of nodes.keysIn('down', 'yes'))
+  for (const key of nodes.keysByIndex('down', 'yes'))
     if (key !== id && isUnexplained(nodes.get(key), sinceMs)) count += 1
   return count
 }
@@ -108,9 +116,12 @@ function isUnexplained({ StatusUpdatedAt, Events }: NodeRow, sinceMs: number): b
   return event?.Details?.[STARTING_JOBS] === '0'
 }
 
-/** One when placements may begin, with a single allocation, and one when all may follow. */
+/**
+ * Evaluations for the time when a single allocation may be placed, and for when all others may
+ * follow.
+ */
 function delayedEvaluations(
-  { job, loss, quarantine }: JobConsequence,
+  { job, loss, quarantine }: NodeLossConsequence,
   timeMs: number,
   ids: IdSource,
 ): readonly Evaluation[] {

@@ -1,29 +1,29 @@
-/** How often nodes speak, and how long they may be silent. */
-export interface PresenceSettings {
-  /** The least time between two heartbeats of a node. */
+/** Heartbeat interval and tolerance. */
+export interface HeartbeatSettings {
+  /** Minimum interval between heartbeats of a node. */
   readonly heartbeatMsMin: number
-  /** Heartbeats of all nodes together: with many nodes each speaks less often. */
+  /** Limit for the heartbeats of all nodes; with many nodes the interval grows. */
   readonly heartbeatsPerSecondMax: number
-  /** How long a heartbeat may be late. */
+  /** Time that a heartbeat may be late. */
   readonly graceMs: number
-  /** How long nodes may be away after a start of the server, which has heard nobody yet. */
-  readonly returnMs: number
+  /** Time for nodes to reconnect after a start of the server. */
+  readonly failoverTtlMs: number
 }
 
 /**
- * A heartbeat is a few bytes on a channel that is open, so they may come often: a node that is gone
- * is noticed after 20 s, and ten thousand nodes still keep a server busy for a few percent only.
+ * Heartbeats are a few bytes on an open channel, so they can be frequent: a lost node is detected
+ * after 20 s, and ten thousand nodes cost a few percent of a server's CPU.
  */
-export const DEFAULT_PRESENCE: PresenceSettings = {
+export const DEFAULT_HEARTBEAT_SETTINGS: HeartbeatSettings = {
   heartbeatMsMin: 5_000,
   heartbeatsPerSecondMax: 1_000,
   graceMs: 15_000,
-  returnMs: 60_000,
+  failoverTtlMs: 60_000,
 }
 
-export function heartbeatMsFor(
+export function heartbeatIntervalMs(
   nodeCount: number,
-  { heartbeatMsMin, heartbeatsPerSecondMax }: PresenceSettings,
+  { heartbeatMsMin, heartbeatsPerSecondMax }: HeartbeatSettings,
 ): number {
   return Math.max(heartbeatMsMin, Math.ceil((nodeCount * 1_000) / heartbeatsPerSecondMax))
 }

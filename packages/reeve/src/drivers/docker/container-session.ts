@@ -1,49 +1,49 @@
 import { constants } from 'node:os'
 import { PassThrough, Writable, type Duplex } from 'node:stream'
-import { pause, type ExecRequest, type ExecSession, type TerminalSize } from '../../agent/index.ts'
+import { sleep, type ExecRequest, type ExecSession, type TerminalSize } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { relatives, sendSignal } from '../raw-exec/process-tree.ts'
-import { isAlive, ProcessTable, readProcess, type ProcessRef } from '../raw-exec/processes.ts'
+import { descendantPids, signalProcess } from '../raw-exec/process-tree.ts'
+import { isAlive, ProcessTable, readProcess, type ProcessId } from '../raw-exec/processes.ts'
 import {
   isSuccess,
-  member,
+  getPath,
   numberAt,
-  parsed,
-  refusalText,
-  textAt,
-  type Engine,
-  type EngineAnswer,
+  tryParseJson,
+  errorMessageOf,
+  stringAt,
+  type EngineClient,
+  type EngineResponse,
 } from './engine.ts'
-import { FrameReader, type Frame } from './frames.ts'
+import { FrameReader, type LogFrame } from './frames.ts'
 
 const END_OF_FILE = Buffer.from([4])
 
-/** The engine notes the end of a command a moment after its output ended. */
-const EXIT_LOOKS_MAX = 50
-const EXIT_LOOK_MS = 100
+/** The engine records the exit of a command a moment after its output ended. */
+const EXIT_POLLS_MAX = 50
+const EXIT_POLL_INTERVAL_MS = 100
 
-/** How long a terminal may take to be there. */
-const RESIZE_TRIES_MAX = 100
-const RESIZE_AGAIN_MS = 50
+/** Retries until the terminal of a command exists. */
+const RESIZE_ATTEMPTS_MAX = 100
+const RESIZE_RETRY_DELAY_MS = 50
 
-/** How long a command may take to end after its caller left, before it is killed. */
-const HANG_UP_LOOKS_MAX = 20
-const HANG_UP_LOOK_MS = 100
+/** How long a command may continue after its caller disconnected, before it is killed. */
+const HANG_UP_POLLS_MAX = 20
+const HANG_UP_POLL_INTERVAL_MS = 100
 
-/** What is told when the container took the command with it and nobody knows more. */
+/** Exit code if the command ended with its container and no code is known. */
 const KILLED_STATUS = 137
 
-interface SessionOptions {
-  readonly engine: Engine
+interface ContainerExecOptions {
+  readonly engine: EngineClient
   readonly containerId: string
   readonly clock: Clock
 }
 
-/** Runs a command in a container. Faults as `RunningTask.exec` says. */
+/** Runs a command in a container. Faults like `RunningTask.exec`. */
 export async function execInContainer(
   request: ExecRequest,
-  options: SessionOptions,
+  options: ContainerExecOptions,
 ): Promise<ExecSession> {
   const { engine, containerId } = options
   const [program] = request.command
@@ -57,30 +57,32 @@ export async function execInContainer(
     body: { AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty, Cmd: request.command },
   })
   if (!isSuccess(created)) throw execFault(created)
-  const id = textAt(parsed(created.text), 'Id')
+  const id = stringAt(tryParseJson(created.body), 'Id')
   const started = await engine.hijack({
     method: 'POST',
     path: `/exec/${id}/start`,
     body: { Detach: false, Tty },
-    // Lives as long as the command.
+    // Valid as long as the command runs.
     signal: new AbortController().signal,
   })
   if ('status' in started) throw execFault(started)
-  const session = new ContainerSession({ ...options, id, socket: started, isTty: Tty })
+  const session = new ContainerExecSession({ ...options, id, socket: started, isTty: Tty })
   if (request.tty !== undefined) session.resize(request.tty)
   return session
 }
 
-function execFault(answer: EngineAnswer): Fault {
-  const text = refusalText(answer)
-  const isGone = answer.status === 404 || answer.status === 409 || /is not running/.test(text)
-  const isMissing = /executable file|no such file|not found|permission denied/i.test(text)
-  if (isGone && !isMissing) return new Fault('task-gone', `the task is not running: ${text}`)
-  return new Fault('task-config', `the command cannot be started: ${text}`)
+function execFault(response: EngineResponse): Fault {
+  const message = errorMessageOf(response)
+  const isTaskGone =
+    response.status === 404 || response.status === 409 || /is not running/.test(message)
+  const isCommandMissing = /executable file|no such file|not found|permission denied/i.test(message)
+  if (isTaskGone && !isCommandMissing)
+    return new Fault('task-gone', `the task is not running: ${message}`)
+  return new Fault('task-config', `the command cannot be started: ${message}`)
 }
 
-/** Resolves when a stream takes more, or takes nothing any more. */
-function roomIn(stream: Writable): Promise<void> {
+/** Resolves when a stream can accept more data, or is closed. */
+function waitForDrain(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       stream.off('drain', done)
@@ -92,30 +94,30 @@ function roomIn(stream: Writable): Promise<void> {
   })
 }
 
-const TABLE = new ProcessTable()
+const PROCESS_TABLE = new ProcessTable()
 
-function trySignal(process: ProcessRef, signal: number): void {
+function trySignal(process: ProcessId, signal: number): void {
   try {
-    sendSignal(process, signal)
+    signalProcess(process, signal)
   } catch {
-    // Not ours to signal: the agent is not root.
+    // The agent is not root and may not signal the process.
   }
 }
 
-class ContainerSession implements ExecSession {
+class ContainerExecSession implements ExecSession {
   readonly stdin: Writable
   readonly stdout = new PassThrough()
   readonly stderr = new PassThrough()
   readonly exited: Promise<number>
-  readonly #engine: Engine
+  readonly #engine: EngineClient
   readonly #clock: Clock
-  readonly #id: string
+  readonly #execId: string
   readonly #socket: Duplex
-  #wantedSize: TerminalSize | undefined
+  #requestedSize: TerminalSize | undefined
   #isResizing = false
 
   constructor(
-    options: SessionOptions & {
+    options: ContainerExecOptions & {
       readonly id: string
       readonly socket: Duplex
       readonly isTty: boolean
@@ -124,9 +126,9 @@ class ContainerSession implements ExecSession {
     const { socket, isTty } = options
     this.#engine = options.engine
     this.#clock = options.clock
-    this.#id = options.id
+    this.#execId = options.id
     this.#socket = socket
-    // The engine cuts the connection when the command ends: that is told by `exited`.
+    // The engine closes the connection when the command ends: see `exited`.
     socket.on('error', () => undefined)
     this.stdin = new Writable({
       write: (piece: Buffer, _encoding, done) => {
@@ -141,96 +143,102 @@ class ContainerSession implements ExecSession {
     })
     this.stdin.on('error', () => undefined)
     if (isTty) this.stderr.end()
-    this.exited = this.#watch(isTty)
+    this.exited = this.#awaitExit(isTty)
   }
 
   resize(size: TerminalSize): void {
-    this.#wantedSize = size
+    this.#requestedSize = size
     if (this.#isResizing) return
     this.#isResizing = true
     void this.#applySize()
   }
 
   /**
-   * One call at a time, so that the last size is the one that stays. Engines take the connection
-   * before the terminal is there, and refuse its size until then; one that has ended has none.
+   * Sends the latest size, one call at a time. Engines accept the connection before the terminal
+   * exists and reject its size until then; a command that has ended has no terminal.
    */
   async #applySize(): Promise<void> {
-    const path = `/exec/${this.#id}/resize`
-    for (let tries = 0; tries < RESIZE_TRIES_MAX && !this.#socket.readableEnded; tries += 1) {
-      const size = this.#wantedSize
+    const path = `/exec/${this.#execId}/resize`
+    for (
+      let attempt = 0;
+      attempt < RESIZE_ATTEMPTS_MAX && !this.#socket.readableEnded;
+      attempt += 1
+    ) {
+      const size = this.#requestedSize
       if (size === undefined) break
       const query = { h: String(size.rows), w: String(size.columns) }
       const call = this.#engine.call({ method: 'POST', path, query })
-      const answer = await call.catch(() => undefined)
+      const response = await call.catch(() => undefined)
       // Docker answers 200, podman 201.
-      if (answer === undefined || !isSuccess(answer)) await pause(this.#clock, RESIZE_AGAIN_MS)
-      else if (this.#wantedSize === size) this.#wantedSize = undefined
+      if (response === undefined || !isSuccess(response))
+        await sleep(this.#clock, RESIZE_RETRY_DELAY_MS)
+      else if (this.#requestedSize === size) this.#requestedSize = undefined
     }
     this.#isResizing = false
   }
 
   hangUp(): void {
-    void this.#endProcess()
+    void this.#killExecProcess()
   }
 
   /**
-   * The Engine API cannot end a command; the kernel can. One that does not obey is killed, with all
-   * that it started.
+   * Kills the command: the Engine API cannot. After SIGHUP and a timeout, the command and its
+   * descendants get SIGKILL.
    */
-  async #endProcess(): Promise<void> {
+  async #killExecProcess(): Promise<void> {
     const state = await this.#inspect().catch(() => undefined)
     const pid = numberAt(state, 'Pid')
-    const isRunning = member(state, 'Running') === true && pid > 1
-    const found = isRunning ? readProcess(pid) : undefined
-    if (found !== undefined) trySignal(found, constants.signals.SIGHUP)
+    const isRunning = getPath(state, 'Running') === true && pid > 1
+    const execProcess = isRunning ? readProcess(pid) : undefined
+    if (execProcess !== undefined) trySignal(execProcess, constants.signals.SIGHUP)
     this.#socket.destroy()
-    if (found === undefined) return
-    for (let looks = 0; looks < HANG_UP_LOOKS_MAX && isAlive(found); looks += 1) {
-      await pause(this.#clock, HANG_UP_LOOK_MS)
+    if (execProcess === undefined) return
+    for (let polls = 0; polls < HANG_UP_POLLS_MAX && isAlive(execProcess); polls += 1) {
+      await sleep(this.#clock, HANG_UP_POLL_INTERVAL_MS)
     }
-    if (!isAlive(found)) return
-    const all = await TABLE.scan()
-    const started = relatives(all, found, true)
-    trySignal(found, constants.signals.SIGKILL)
-    for (const one of all) if (started.has(one.pid)) trySignal(one, constants.signals.SIGKILL)
+    if (!isAlive(execProcess)) return
+    const processes = await PROCESS_TABLE.scan()
+    const descendants = descendantPids(processes, execProcess, true)
+    trySignal(execProcess, constants.signals.SIGKILL)
+    for (const candidate of processes)
+      if (descendants.has(candidate.pid)) trySignal(candidate, constants.signals.SIGKILL)
   }
 
-  async #watch(isTty: boolean): Promise<number> {
-    await this.#relay(isTty)
+  async #awaitExit(isTty: boolean): Promise<number> {
+    await this.#relayOutput(isTty)
     this.stdout.end()
     if (!this.stderr.writableEnded) this.stderr.end()
-    for (let looks = 0; looks < EXIT_LOOKS_MAX; looks += 1) {
+    for (let polls = 0; polls < EXIT_POLLS_MAX; polls += 1) {
       const state = await this.#inspect().catch(() => undefined)
       if (state === undefined) break
-      if (member(state, 'Running') === false) return numberAt(state, 'ExitCode')
-      await pause(this.#clock, EXIT_LOOK_MS)
+      if (getPath(state, 'Running') === false) return numberAt(state, 'ExitCode')
+      await sleep(this.#clock, EXIT_POLL_INTERVAL_MS)
     }
     return KILLED_STATUS
   }
 
-  async #relay(isTty: boolean): Promise<void> {
+  async #relayOutput(isTty: boolean): Promise<void> {
     const reader = new FrameReader()
-    const give = async ({ stream, bytes }: Frame): Promise<void> => {
-      const to = stream === 'stdout' ? this.stdout : this.stderr
-      if (to.write(bytes)) return
-      await roomIn(to)
+    const forward = async ({ stream, bytes }: LogFrame): Promise<void> => {
+      const target = stream === 'stdout' ? this.stdout : this.stderr
+      if (target.write(bytes)) return
+      await waitForDrain(target)
     }
     try {
       for await (const piece of this.#socket) {
         // Node's streams of bytes give Buffers.
         const bytes = piece as Buffer
         const frames = isTty ? [{ stream: 'stdout', bytes } as const] : reader.read(bytes)
-        for (const frame of frames) await give(frame)
+        for (const frame of frames) await forward(frame)
       }
     } catch {
-      // The connection was cut: what came is all there is.
+      // The connection was closed: there is no more output.
     }
-    for (const frame of reader.end()) await give(frame)
+    for (const frame of reader.flush()) await forward(frame)
   }
 
   async #inspect(): Promise<unknown> {
-    const answer = await this.#engine.call({ method: 'GET', path: `/exec/${this.#id}/json` })
-    return isSuccess(answer) ? parsed(answer.text) : undefined
+    const response = await this.#engine.call({ method: 'GET', path: `/exec/${this.#execId}/json` })
+    return isSuccess(response) ? tryParseJson(response.body) : undefined
   }
 }

@@ -1,4 +1,4 @@
-import type { DescribedSettings } from '../settings/described-settings.ts'
+import type { ConfigFieldDocs } from '../settings/described-settings.ts'
 
 /** What `config` of a container may have. */
 export const CONTAINER_SETTINGS = {
@@ -74,4 +74,4 @@ export const CONTAINER_SETTINGS = {
   healthchecks: ['block', '`disable` turns off the health check of the image.'],
   isolation: ['string', 'Rejected: it is for another operating system.'],
   container_exists_attempts: ['number', 'Accepted and ignored: names are never reused.'],
-} as const satisfies DescribedSettings
+} as const satisfies ConfigFieldDocs

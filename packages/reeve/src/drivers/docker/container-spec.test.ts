@@ -6,8 +6,8 @@ import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { containerSpec, isLogCollected } from './container-spec.ts'
 import { readDockerConfig } from './docker-config.ts'
 import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
-import { member } from './engine.ts'
-import { engineSignal } from './engine-signal.ts'
+import { getPath } from './engine.ts'
+import { toEngineSignal } from './engine-signal.ts'
 
 const MB = 1024 * 1024
 
@@ -293,7 +293,7 @@ const cases: readonly (Given & {
 ]
 for (const c of cases) {
   test(`container: ${c.name}`, () => {
-    assert.deepEqual(member(specOf(c), ...c.at), c.want)
+    assert.deepEqual(getPath(specOf(c), ...c.at), c.want)
   })
 }
 
@@ -334,6 +334,6 @@ const signals = [
 ]
 for (const { name, want } of signals) {
   test(`signals: the engine receives ${JSON.stringify(name)} as ${want ?? 'nothing'}`, () => {
-    assert.equal(engineSignal(name), want)
+    assert.equal(toEngineSignal(name), want)
   })
 }

@@ -1,68 +1,76 @@
-import type { NodeTasks } from '../../agent/index.ts'
+import type { LiveTasks } from '../../agent/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { AGENT_LABEL, NETWORK_LABEL, START_LABEL } from './container-spec.ts'
-import { isSuccess, numberAt, parsed, refusalText, textAt, type Engine } from './engine.ts'
+import { AGENT_LABEL, NETWORK_LABEL, HANDLE_LABEL } from './container-spec.ts'
+import {
+  isSuccess,
+  numberAt,
+  tryParseJson,
+  errorMessageOf,
+  stringAt,
+  type EngineClient,
+} from './engine.ts'
 
-/** What the engine says of a container in a list. */
+/** A container in the list of the engine. */
 export interface ListedContainer {
   readonly id: string
   readonly imageId: string
   readonly createdMs: number
   readonly isRunning: boolean
-  /** Empty: it is no task. */
-  readonly startId: string
-  /** The allocation whose network it holds; empty: none. */
-  readonly networkOf: string
+  /** Handle ID; empty if it is no task. */
+  readonly handleId: string
+  /** Allocation whose network the container holds; empty if none. */
+  readonly networkAllocationId: string
   readonly agentId: string
 }
 
-/** All containers of the engine, whoever made them, in whatever state. */
-export async function listContainers(engine: Engine): Promise<readonly ListedContainer[]> {
+/** All containers of the engine, in any state, of any owner. */
+export async function listContainers(engine: EngineClient): Promise<readonly ListedContainer[]> {
   const path = '/containers/json'
-  const answer = await engine.call({ method: 'GET', path, query: { all: 'true' } })
-  if (!isSuccess(answer)) throw new Fault('engine', refusalText(answer))
-  const list = parsed(answer.text)
+  const response = await engine.call({ method: 'GET', path, query: { all: 'true' } })
+  if (!isSuccess(response)) throw new Fault('engine', errorMessageOf(response))
+  const list = tryParseJson(response.body)
   if (!Array.isArray(list)) throw new Fault('engine', 'the list of containers cannot be read')
   return list.map((entry: unknown) => ({
-    id: textAt(entry, 'Id'),
-    imageId: plainId(textAt(entry, 'ImageID')),
+    id: stringAt(entry, 'Id'),
+    imageId: withoutHashPrefix(stringAt(entry, 'ImageID')),
     createdMs: numberAt(entry, 'Created') * 1_000,
-    isRunning: textAt(entry, 'State') === 'running',
-    startId: textAt(entry, 'Labels', START_LABEL),
-    networkOf: textAt(entry, 'Labels', NETWORK_LABEL),
-    agentId: textAt(entry, 'Labels', AGENT_LABEL),
+    isRunning: stringAt(entry, 'State') === 'running',
+    handleId: stringAt(entry, 'Labels', HANDLE_LABEL),
+    networkAllocationId: stringAt(entry, 'Labels', NETWORK_LABEL),
+    agentId: stringAt(entry, 'Labels', AGENT_LABEL),
   }))
 }
 
-/** Engines differ in whether the kind of hash is part of an id. */
-export function plainId(id: string): string {
+/** Image ID without the hash prefix, which not all engines include. */
+export function withoutHashPrefix(id: string): string {
   return id.replace(/^sha256:/, '')
 }
 
-interface DanglingRules {
+interface DanglingCriteria {
   readonly agentId: string
-  /** What the agent knows. */
-  readonly tasks: Pick<NodeTasks, 'starts' | 'allocations'>
+  /** What the agent still needs. */
+  readonly tasks: Pick<LiveTasks, 'handleIds' | 'allocationIds'>
   readonly nowMs: number
   readonly graceMs: number
-  /** False: those that have ended are kept on purpose. */
+  /** False: containers of ended tasks are kept. */
   readonly removesEnded: boolean
 }
 
 /**
- * Those that this agent started and does not know any more: it was killed in between, its engine
- * was away when they should have been removed, or its data directory was.
+ * Containers of this agent that it no longer knows: it was killed in between, its engine was
+ * unavailable when they should have been removed, or its data directory was deleted.
  */
 export function findDangling(
   containers: readonly ListedContainer[],
-  { agentId, tasks, nowMs, graceMs, removesEnded }: DanglingRules,
+  { agentId, tasks, nowMs, graceMs, removesEnded }: DanglingCriteria,
 ): readonly ListedContainer[] {
-  return containers.filter((one) => {
-    const { startId, networkOf } = one
-    const isOurs = agentId !== '' && one.agentId === agentId
+  return containers.filter((container) => {
+    const { handleId, networkAllocationId } = container
+    const isOwn = agentId !== '' && container.agentId === agentId
     const isEndedTask =
-      startId !== '' && !tasks.starts.has(startId) && (one.isRunning || removesEnded)
-    const isUnusedNetwork = networkOf !== '' && !tasks.allocations.has(networkOf)
-    return isOurs && (isEndedTask || isUnusedNetwork) && nowMs - one.createdMs >= graceMs
+      handleId !== '' && !tasks.handleIds.has(handleId) && (container.isRunning || removesEnded)
+    const isUnusedNetwork =
+      networkAllocationId !== '' && !tasks.allocationIds.has(networkAllocationId)
+    return isOwn && (isEndedTask || isUnusedNetwork) && nowMs - container.createdMs >= graceMs
   })
 }

@@ -5,20 +5,20 @@ export const DOCKER_LIMITS = {
   /** Layers whose progress is counted. Engines take images of at most 127. */
   layersMax: 256,
   /** When a pull is first reported again; each pause after that is twice as long. */
-  pullReportMsFirst: 10_000,
+  pullReportInitialDelayMs: 10_000,
   /** The longest pause between two reports: only the newest ten events of a task are kept. */
-  pullReportMsMax: 10 * 60_000,
+  pullReportMaxDelayMs: 10 * 60_000,
   /** How long a credential helper may take: some ask a service of the cloud. */
-  helperMsMax: 30_000,
+  credentialHelperTimeoutMs: 30_000,
   /** What a credential helper may print; a login is some kilobytes at most. */
-  helperBytesMax: 64 * 1024,
+  credentialHelperOutputBytesMax: 64 * 1024,
   /** How long an archive may take to be loaded. */
-  loadMsMax: 10 * 60_000,
+  imageLoadTimeoutMs: 10 * 60_000,
   /** What is shown of a text that a registry or a helper wrote. */
-  foreignTextCharsMax: 1_000,
+  externalTextCharsMax: 1_000,
   /** A pause container has one process; engines count their own helpers for a moment. */
   pausePidsMax: 16,
   /** How long a pause container may take from its start until it has joined a namespace. */
-  pauseJoinMsMax: 10_000,
-  pauseJoinPollMs: 10,
+  pauseJoinTimeoutMs: 10_000,
+  pauseJoinPollIntervalMs: 10,
 } as const

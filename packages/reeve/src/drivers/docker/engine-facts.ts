@@ -1,43 +1,50 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type { DockerPolicy } from './docker-policy.ts'
-import { isSuccess, member, parsed, refusalText, textAt, type Engine } from './engine.ts'
+import {
+  isSuccess,
+  getPath,
+  tryParseJson,
+  errorMessageOf,
+  stringAt,
+  type EngineClient,
+} from './engine.ts'
 
-/** An engine that cannot say within this whether it is there does not count as healthy. */
-const PROBE_MS_MAX = 5_000
+/** Timeout of the probe, after which the engine is unhealthy. */
+const PROBE_TIMEOUT_MS = 5_000
 
-/** What the driver knows of an engine that answered. */
-export interface EngineFacts {
+/** Information about an engine that responded. */
+export interface EngineInfo {
   /** The names of its runtimes. */
   readonly runtimes: readonly string[]
   readonly networkAccess: NetworkAccess
-  /** Of the node, for constraints of jobs. */
+  /** Node attributes for constraints. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** How containers get into the network of their allocation. */
+/** How containers join the network of their allocation. */
 export type NetworkAccess =
   | { readonly kind: 'path' }
   | { readonly kind: 'pause' }
   | { readonly kind: 'none'; readonly problem: string }
 
-interface ReadFactsOptions {
+interface ReadEngineInfoOptions {
   readonly policy: DockerPolicy
-  /** Whether the node has the program that pause containers run. */
+  /** Whether the node has the helper program, which pause containers run. */
   readonly hasHelper: boolean
 }
 
-export async function readEngineFacts(
-  engine: Engine,
-  { policy, hasHelper }: ReadFactsOptions,
-): Promise<EngineFacts> {
-  const version = await askEngine(engine, '/version')
-  const info = await askEngine(engine, '/info')
-  const runtimes = Object.keys(member(info, 'Runtimes') ?? {}).toSorted()
-  const networkAccess = networkAccessOf({ version, info, hasHelper })
+export async function readEngineInfo(
+  engine: EngineClient,
+  { policy, hasHelper }: ReadEngineInfoOptions,
+): Promise<EngineInfo> {
+  const version = await getFromEngine(engine, '/version')
+  const info = await getFromEngine(engine, '/info')
+  const runtimes = Object.keys(getPath(info, 'Runtimes') ?? {}).toSorted()
+  const networkAccess = detectNetworkAccess({ version, info, hasHelper })
   const attributes = {
     'driver.docker': '1',
-    'driver.docker.version': textAt(version, 'Version'),
-    'driver.docker.os_type': textAt(info, 'OSType'),
+    'driver.docker.version': stringAt(version, 'Version'),
+    'driver.docker.os_type': stringAt(info, 'OSType'),
     'driver.docker.privileged.enabled': String(policy.allowPrivileged),
     'driver.docker.volumes.enabled': String(policy.allowVolumes),
     'driver.docker.runtimes': runtimes.join(','),
@@ -45,13 +52,13 @@ export async function readEngineFacts(
     ...(networkAccess.kind === 'none'
       ? { 'driver.docker.allocation_network.problem': networkAccess.problem }
       : {}),
-    ...(await bridgeAddress(engine)),
+    ...(await readBridgeAttributes(engine)),
   }
   return { runtimes, networkAccess, attributes }
 }
 
-/** Podman joins network namespaces by their path; other engines know containers alone. */
-export function networkAccessOf({
+/** Podman joins network namespaces by path; other engines only those of containers. */
+export function detectNetworkAccess({
   version,
   info,
   hasHelper,
@@ -60,12 +67,12 @@ export function networkAccessOf({
   readonly info: unknown
   readonly hasHelper: boolean
 }): NetworkAccess {
-  if (JSON.stringify(member(version, 'Components') ?? '').includes('Podman'))
+  if (JSON.stringify(getPath(version, 'Components') ?? '').includes('Podman'))
     return { kind: 'path' }
-  const options = JSON.stringify(member(info, 'SecurityOptions') ?? [])
-  const mapped = ['userns', 'rootless'].find((name) => options.includes(`name=${name}`))
-  if (mapped !== undefined) {
-    const problem = `the container engine runs with ${mapped}, where containers cannot join networks of root`
+  const options = JSON.stringify(getPath(info, 'SecurityOptions') ?? [])
+  const userMapping = ['userns', 'rootless'].find((name) => options.includes(`name=${name}`))
+  if (userMapping !== undefined) {
+    const problem = `the container engine runs with ${userMapping}, where containers cannot join networks of root`
     return { kind: 'none', problem }
   }
   if (hasHelper) return { kind: 'pause' }
@@ -74,17 +81,19 @@ export function networkAccessOf({
 }
 
 /** Fault `engine` for anything but success. */
-export async function askEngine(engine: Engine, path: string): Promise<unknown> {
-  const signal = AbortSignal.timeout(PROBE_MS_MAX)
-  const answer = await engine.call({ method: 'GET', path, signal })
-  if (!isSuccess(answer)) throw new Fault('engine', refusalText(answer))
-  return parsed(answer.text)
+export async function getFromEngine(engine: EngineClient, path: string): Promise<unknown> {
+  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
+  const response = await engine.call({ method: 'GET', path, signal })
+  if (!isSuccess(response)) throw new Fault('engine', errorMessageOf(response))
+  return tryParseJson(response.body)
 }
 
-/** Of the network that containers are in when they ask for none. */
-async function bridgeAddress(engine: Engine): Promise<Readonly<Record<string, string>>> {
-  const network = await askEngine(engine, '/networks/bridge').catch(() => undefined)
-  const configs = member(network, 'IPAM', 'Config')
-  const gateway = Array.isArray(configs) ? textAt(configs[0], 'Gateway') : ''
+/** Address of the default bridge network. */
+async function readBridgeAttributes(
+  engine: EngineClient,
+): Promise<Readonly<Record<string, string>>> {
+  const network = await getFromEngine(engine, '/networks/bridge').catch(() => undefined)
+  const configs = getPath(network, 'IPAM', 'Config')
+  const gateway = Array.isArray(configs) ? stringAt(configs[0], 'Gateway') : ''
   return gateway === '' ? {} : { 'driver.docker.bridge_ip': gateway }
 }

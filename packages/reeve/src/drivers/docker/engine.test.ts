@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { systemClock } from '../../../test/build/agent.ts'
 import { DockerDriver } from './docker-driver.ts'
-import { Engine, type EngineTls } from './engine.ts'
+import { EngineClient, type EngineTls } from './engine.ts'
 
 /** An engine behind TLS that lets only certificates of its authority in. */
 async function aTlsEngine(t: TestContext): Promise<number> {
@@ -35,10 +35,10 @@ const own: EngineTls = { caFile: AUTHORITY_FILE, ...certificateFiles('client') }
 
 test('engine: over TLS with a certificate of the client', async (t) => {
   const port = await aTlsEngine(t)
-  const engine = new Engine({ host: '127.0.0.1', port, tls: own })
+  const engine = new EngineClient({ host: '127.0.0.1', port, tls: own })
   t.after(() => engine.close())
   const answer = await engine.call({ method: 'GET', path: '/version' })
-  assert.deepEqual(JSON.parse(answer.text), { Version: '27.0', Path: '/v1.41/version' })
+  assert.deepEqual(JSON.parse(answer.body), { Version: '27.0', Path: '/v1.41/version' })
   const socket = await engine.hijack({ method: 'POST', path: '/exec/x/start' })
   assert.ok('write' in socket)
   socket.destroy()
@@ -69,7 +69,7 @@ const strangers = [
 for (const { name, tls } of strangers) {
   test(`engine: ${name} is refused`, async (t) => {
     const port = await aTlsEngine(t)
-    const engine = new Engine({ host: '127.0.0.1', port, tls })
+    const engine = new EngineClient({ host: '127.0.0.1', port, tls })
     t.after(() => engine.close())
     await assert.rejects(engine.call({ method: 'GET', path: '/version' }), {
       kind: 'engine',
@@ -80,7 +80,7 @@ for (const { name, tls } of strangers) {
 
 test('engine: certificates that cannot be read are named', async (t) => {
   const caFile = join(await temporaryDirectory(t), 'none.pem')
-  const engine = new Engine({ host: '127.0.0.1', port: 1, tls: { ...own, caFile } })
+  const engine = new EngineClient({ host: '127.0.0.1', port: 1, tls: { ...own, caFile } })
   await assert.rejects(engine.call({ method: 'GET', path: '/version' }), {
     kind: 'engine',
     message: /does not answer: ENOENT/,

@@ -5,16 +5,16 @@ import type { Duplex, Readable } from 'node:stream'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { DOCKER_LIMITS } from './docker-limits.ts'
 
-/** What the endpoints below have meant since then; later engines answer it too. */
+/** API version of these endpoints, which later engines support too. */
 const API_VERSION = 'v1.41'
 
-/** How long the engine may take for an answer that needs no work. */
-const ANSWER_MS_MAX = 30_000
+/** Timeout of calls that need no long work. */
+const RESPONSE_TIMEOUT_MS = 30_000
 
-/** Answers are descriptions of one container or a page of progress; a longer one is not read. */
-const ANSWER_BYTES_MAX = 16 * 1024 * 1024
+/** Limit of a response: a description of one container or a page of progress. */
+const RESPONSE_BYTES_MAX = 16 * 1024 * 1024
 
-interface EngineCall {
+interface EngineRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Below the version: `/containers/json`. */
   readonly path: string
@@ -27,9 +27,9 @@ interface EngineCall {
   readonly signal?: AbortSignal
 }
 
-export interface EngineAnswer {
+export interface EngineResponse {
   readonly status: number
-  readonly text: string
+  readonly body: string
 }
 
 /** An engine that listens on TCP. Without certificates anybody who reaches it is root there. */
@@ -46,14 +46,14 @@ export interface EngineTls {
   readonly keyFile: string | undefined
 }
 
-const CONNECTIONS = { keepAlive: true, maxFreeSockets: 8, timeout: 60_000 } as const
+const AGENT_OPTIONS = { keepAlive: true, maxFreeSockets: 8, timeout: 60_000 } as const
 
 /**
  * A container engine behind its unix socket, or behind TCP. Speaks the Engine API with plain HTTP
  * or TLS. Every failure to get an answer is a Fault `engine`; what the answer says is the caller's
  * business.
  */
-export class Engine {
+export class EngineClient {
   /** Empty for an engine behind TCP. */
   readonly socketPath: string
   readonly #tcp: TcpEngine | undefined
@@ -64,9 +64,9 @@ export class Engine {
     this.#tcp = typeof address === 'string' ? undefined : address
   }
 
-  /** The whole answer, whatever its status. */
-  async call(call: EngineCall): Promise<EngineAnswer> {
-    const response = await this.open(call)
+  /** Calls the engine and returns the whole response, whatever its status. */
+  async call(call: EngineRequest): Promise<EngineResponse> {
+    const response = await this.openStream(call)
     const pieces: Buffer[] = []
     let size = 0
     try {
@@ -74,33 +74,34 @@ export class Engine {
         // Node's streams of bytes give Buffers.
         const bytes = piece as Buffer
         size += bytes.length
-        if (size > ANSWER_BYTES_MAX) throw new Error(`the answer is over ${ANSWER_BYTES_MAX} bytes`)
+        if (size > RESPONSE_BYTES_MAX)
+          throw new Error(`the answer is over ${RESPONSE_BYTES_MAX} bytes`)
         pieces.push(bytes)
       }
     } catch (thrown) {
       response.destroy()
-      throw this.#unreachable(thrown)
+      throw this.#unreachableFault(thrown)
     }
-    return { status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString('utf8') }
+    return { status: response.statusCode ?? 0, body: Buffer.concat(pieces).toString('utf8') }
   }
 
-  /** The answer as a stream, once its head is there. The caller reads or destroys it. */
-  async open(call: EngineCall): Promise<IncomingMessage> {
-    const agent = await this.#connections()
+  /** Returns the response as a stream after its head. The caller reads or destroys it. */
+  async openStream(call: EngineRequest): Promise<IncomingMessage> {
+    const agent = await this.#httpAgent()
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const request = this.#send(call, agent)
     request.once('response', resolve)
-    request.once('error', (error) => reject(this.#unreachable(error)))
+    request.once('error', (error) => reject(this.#unreachableFault(error)))
     return promise
   }
 
   /**
-   * Takes the connection over for raw bytes in both directions. The answer instead, when the engine
+   * Upgrades the connection to a raw bidirectional stream; returns the response if the engine
    * refuses.
    */
-  async hijack(call: EngineCall): Promise<Duplex | EngineAnswer> {
-    const agent = await this.#connections()
-    const { promise, resolve, reject } = Promise.withResolvers<Duplex | EngineAnswer>()
+  async hijack(call: EngineRequest): Promise<Duplex | EngineResponse> {
+    const agent = await this.#httpAgent()
+    const { promise, resolve, reject } = Promise.withResolvers<Duplex | EngineResponse>()
     const headers = { ...call.headers, Connection: 'Upgrade', Upgrade: 'tcp' }
     const request = this.#send({ ...call, headers }, agent, false)
     request.once('upgrade', (_response, socket, head) => {
@@ -109,45 +110,47 @@ export class Engine {
       resolve(socket)
     })
     request.once('response', (response) => {
-      void wholeText(response).then((text) => resolve({ status: response.statusCode ?? 0, text }))
+      void readBody(response).then((text) =>
+        resolve({ status: response.statusCode ?? 0, body: text }),
+      )
     })
-    request.once('error', (error) => reject(this.#unreachable(error)))
+    request.once('error', (error) => reject(this.#unreachableFault(error)))
     return promise
   }
 
-  /** Lets the process end. */
+  /** Closes idle connections, so that the process can exit. */
   close(): void {
     this.#agent?.destroy()
   }
 
-  /** Certificates are read when they are first needed, and again after a connection failed. */
-  async #connections(): Promise<Agent> {
+  /** Reads certificates when first needed, and again after a failed connection. */
+  async #httpAgent(): Promise<Agent> {
     if (this.#agent !== undefined) return this.#agent
     try {
       const tls = this.#tcp?.tls
-      const created =
+      const newAgent =
         tls === undefined
-          ? new Agent(CONNECTIONS)
-          : new TlsAgent({ ...CONNECTIONS, ...(await certificates(tls)) })
-      this.#agent ??= created
+          ? new Agent(AGENT_OPTIONS)
+          : new TlsAgent({ ...AGENT_OPTIONS, ...(await readCertificates(tls)) })
+      this.#agent ??= newAgent
       return this.#agent
     } catch (thrown) {
-      throw this.#unreachable(thrown)
+      throw this.#unreachableFault(thrown)
     }
   }
 
-  #send(call: EngineCall, agent: Agent, isShared = true): ClientRequest {
+  #send(call: EngineRequest, agent: Agent, isShared = true): ClientRequest {
     const body = call.body === undefined ? undefined : JSON.stringify(call.body)
     const query = new URLSearchParams(call.query)
     const tcp = this.#tcp
     const options = {
       ...(tcp === undefined
         ? { socketPath: this.socketPath }
-        : { host: tcp.host, port: tcp.port, ...(isShared ? {} : tlsOf(agent)) }),
+        : { host: tcp.host, port: tcp.port, ...(isShared ? {} : certificatesOf(agent)) }),
       method: call.method,
       path: `/${API_VERSION}${call.path}${query.size > 0 ? `?${query.toString()}` : ''}`,
       headers: {
-        // Over TLS the certificate is checked against it.
+        // With TLS the certificate is verified against the host.
         ...(tcp === undefined ? { Host: 'engine' } : {}),
         ...(body === undefined
           ? {}
@@ -155,21 +158,21 @@ export class Engine {
         ...call.headers,
       },
       agent: isShared ? agent : (false as const),
-      signal: call.signal ?? AbortSignal.timeout(ANSWER_MS_MAX),
+      signal: call.signal ?? AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
     }
     const request = tcp?.tls === undefined ? httpRequest(options) : httpsRequest(options)
     if (call.upload === undefined) request.end(body)
-    else sendStream(call.upload, request)
+    else pipeUpload(call.upload, request)
     return request
   }
 
-  #unreachable(cause: unknown): Fault {
+  #unreachableFault(cause: unknown): Fault {
     const tcp = this.#tcp
-    // Not destroyed: other calls may still be under way on it.
+    // Not destroyed: other calls may still use it.
     if (tcp?.tls !== undefined) this.#agent = undefined
-    const where = tcp === undefined ? this.socketPath : `${tcp.host}:${tcp.port}`
-    const text = `the container engine at ${where} does not answer: ${errorMessage(cause)}`
-    return new Fault('engine', text, { cause })
+    const address = tcp === undefined ? this.socketPath : `${tcp.host}:${tcp.port}`
+    const message = `the container engine at ${address} does not answer: ${errorMessage(cause)}`
+    return new Fault('engine', message, { cause })
   }
 }
 
@@ -179,7 +182,7 @@ interface Certificates {
   readonly key?: string
 }
 
-async function certificates({ caFile, certFile, keyFile }: EngineTls): Promise<Certificates> {
+async function readCertificates({ caFile, certFile, keyFile }: EngineTls): Promise<Certificates> {
   const read = async (file: string | undefined): Promise<string | undefined> =>
     file === undefined ? undefined : readFile(file, 'utf8')
   const [ca, cert, key] = await Promise.all([read(caFile), read(certFile), read(keyFile)])
@@ -190,55 +193,57 @@ async function certificates({ caFile, certFile, keyFile }: EngineTls): Promise<C
   }
 }
 
-/** A connection of its own shows the same certificates as the shared ones. */
-function tlsOf(agent: Agent): Certificates {
+/** Certificates of the shared agent for a separate connection. */
+function certificatesOf(agent: Agent): Certificates {
   if (!(agent instanceof TlsAgent)) return {}
   const { ca, cert, key } = agent.options
-  // Set by `certificates`, which reads texts.
+  // Set by `readCertificates`, which reads strings.
   return { ca, cert, key } as Certificates
 }
 
-/** An engine that has heard enough answers before the end; what it says is then its answer. */
-function sendStream(upload: Readable, request: ClientRequest): void {
+/**
+ * Pipes an upload. An engine may respond before the end of the upload; its response is then used.
+ */
+function pipeUpload(upload: Readable, request: ClientRequest): void {
   upload.once('error', (error) => request.destroy(error))
   request.once('close', () => upload.destroy())
   upload.pipe(request)
 }
 
-async function wholeText(response: IncomingMessage): Promise<string> {
-  let text = ''
+async function readBody(response: IncomingMessage): Promise<string> {
+  let body = ''
   try {
     for await (const piece of response) {
-      if (text.length < ANSWER_BYTES_MAX) text += String(piece)
+      if (body.length < RESPONSE_BYTES_MAX) body += String(piece)
     }
   } catch {
-    // Cut off: what has come so far says enough.
+    // Truncated: use the received part.
   }
-  return text
+  return body
 }
 
-export function isSuccess(answer: EngineAnswer): boolean {
-  // Engines differ in which success they tell: 200, 201 or 204.
-  return answer.status >= 200 && answer.status < 300
+export function isSuccess(response: EngineResponse): boolean {
+  // Engines differ in the success status: 200, 201 or 204.
+  return response.status >= 200 && response.status < 300
 }
 
-/** The sentence of a refusal: its `message` where there is one. */
-export function refusalText(answer: EngineAnswer): string {
-  const message = member(parsed(answer.text), 'message')
-  const text = typeof message === 'string' && message !== '' ? message : answer.text.trim()
-  return `${foreignText(text)} (status ${answer.status})`
+/** Error message of a response: its `message` if there is one. */
+export function errorMessageOf(response: EngineResponse): string {
+  const message = getPath(tryParseJson(response.body), 'message')
+  const sentence = typeof message === 'string' && message !== '' ? message : response.body.trim()
+  return `${sanitizeExternalText(sentence)} (status ${response.status})`
 }
 
-/** A text that a registry, an engine or a helper wrote, for messages: one line, not too long. */
-export function foreignText(text: string): string {
+/** Message text from a registry, engine or helper, as one line of limited length. */
+export function sanitizeExternalText(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim()
-    .slice(0, DOCKER_LIMITS.foreignTextCharsMax)
+    .slice(0, DOCKER_LIMITS.externalTextCharsMax)
 }
 
-/** What a JSON text says; undefined when it is none. */
-export function parsed(text: string): unknown {
+/** Parses JSON; undefined if invalid. */
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -246,22 +251,23 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** A value deep inside an answer; undefined where the path ends early. */
-export function member(value: unknown, ...path: readonly string[]): unknown {
-  let at = value
+/** A nested value of a response; undefined if the path does not exist. */
+export function getPath(value: unknown, ...path: readonly string[]): unknown {
+  let current = value
   for (const name of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined
-    at = Reflect.get(at, name)
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, name))
+      return undefined
+    current = Reflect.get(current, name)
   }
-  return at
+  return current
 }
 
-export function textAt(value: unknown, ...path: readonly string[]): string {
-  const found = member(value, ...path)
+export function stringAt(value: unknown, ...path: readonly string[]): string {
+  const found = getPath(value, ...path)
   return typeof found === 'string' ? found : ''
 }
 
 export function numberAt(value: unknown, ...path: readonly string[]): number {
-  const found = member(value, ...path)
+  const found = getPath(value, ...path)
   return typeof found === 'number' && Number.isFinite(found) ? found : 0
 }

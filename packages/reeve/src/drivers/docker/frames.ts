@@ -1,49 +1,49 @@
-/** A piece of output and the stream it belongs to. */
-export interface Frame {
+/** A piece of output with its stream. */
+export interface LogFrame {
   readonly stream: 'stdout' | 'stderr'
   readonly bytes: Buffer
 }
 
-const HEAD_BYTES = 8
-const STDERR = 2
+const HEADER_BYTES = 8
+const STDERR_STREAM = 2
 
-/** Engines send pieces of at most one pipe; a longer one is given on in parts. */
-const PIECE_BYTES_MAX = 1024 * 1024
+/** Engines send at most one pipe buffer per frame; a longer frame is passed on in parts. */
+const FRAME_PART_BYTES_MAX = 1024 * 1024
 
 /**
- * Takes apart what the engine sends without a terminal: a byte for the stream, three zeros, four
- * bytes of length, the piece itself. Frames may be cut anywhere.
+ * Parses output without a terminal: a stream byte, three zero bytes, a four-byte length, and the
+ * data. Frames may be split anywhere.
  */
 export class FrameReader {
-  #rest: Buffer = Buffer.alloc(0)
-  #left = 0
-  #stream: Frame['stream'] = 'stdout'
+  #buffered: Buffer = Buffer.alloc(0)
+  #remainingBytes = 0
+  #stream: LogFrame['stream'] = 'stdout'
 
-  /** The frames that are whole now. One over the limit comes in parts. */
-  read(bytes: Buffer): readonly Frame[] {
-    let rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
-    const frames: Frame[] = []
+  /** Returns the complete frames. One over the limit is returned in parts. */
+  read(bytes: Buffer): readonly LogFrame[] {
+    let unread = this.#buffered.length === 0 ? bytes : Buffer.concat([this.#buffered, bytes])
+    const frames: LogFrame[] = []
     for (;;) {
-      if (this.#left === 0) {
-        if (rest.length < HEAD_BYTES) break
-        this.#stream = rest[0] === STDERR ? 'stderr' : 'stdout'
-        this.#left = rest.readUInt32BE(4)
-        rest = rest.subarray(HEAD_BYTES)
+      if (this.#remainingBytes === 0) {
+        if (unread.length < HEADER_BYTES) break
+        this.#stream = unread[0] === STDERR_STREAM ? 'stderr' : 'stdout'
+        this.#remainingBytes = unread.readUInt32BE(4)
+        unread = unread.subarray(HEADER_BYTES)
         continue
       }
-      const size = Math.min(this.#left, PIECE_BYTES_MAX)
-      if (rest.length < size) break
-      frames.push({ stream: this.#stream, bytes: rest.subarray(0, size) })
-      this.#left -= size
-      rest = rest.subarray(size)
+      const size = Math.min(this.#remainingBytes, FRAME_PART_BYTES_MAX)
+      if (unread.length < size) break
+      frames.push({ stream: this.#stream, bytes: unread.subarray(0, size) })
+      this.#remainingBytes -= size
+      unread = unread.subarray(size)
     }
-    this.#rest = Buffer.from(rest)
+    this.#buffered = Buffer.from(unread)
     return frames
   }
 
-  /** What is left of a frame that was never finished. */
-  end(): readonly Frame[] {
-    if (this.#left === 0 || this.#rest.length === 0) return []
-    return [{ stream: this.#stream, bytes: this.#rest }]
+  /** Returns the rest of an incomplete frame. */
+  flush(): readonly LogFrame[] {
+    if (this.#remainingBytes === 0 || this.#buffered.length === 0) return []
+    return [{ stream: this.#stream, bytes: this.#buffered }]
   }
 }

@@ -7,9 +7,9 @@ import { test, type TestContext } from 'node:test'
 import { aLaunch } from '../../../test/build/launch.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { readDockerConfig } from './docker-config.ts'
-import { checkPaths, openMounts, type PathRules } from './host-paths.ts'
+import { requireAllowedSources, openMounts, type MountRules } from './host-paths.ts'
 import { PinnedPaths } from './pinned-paths.ts'
-import { parseVolume, withLabel } from './volume.ts'
+import { parseVolume, addSelinuxLabel } from './volume.ts'
 
 const isRoot = getuid?.() === 0
 const asRoot = isRoot ? {} : { skip: 'only root may mount' }
@@ -42,16 +42,16 @@ for (const options of ['', 'ro', 'rw', 'z', 'Z', 'ro,z', 'rslave', 'rw,rshared',
 }
 
 test('volumes: the label of the node is added unless the volume has its own', () => {
-  assert.equal(withLabel('/a:/b', 'z'), '/a:/b:z')
-  assert.equal(withLabel('/a:/b:ro', 'Z'), '/a:/b:ro,Z')
-  assert.equal(withLabel('/a:/b:ro,z', 'Z'), '/a:/b:ro,z')
-  assert.equal(withLabel('/a:/b', ''), '/a:/b')
+  assert.equal(addSelinuxLabel('/a:/b', 'z'), '/a:/b:z')
+  assert.equal(addSelinuxLabel('/a:/b:ro', 'Z'), '/a:/b:ro,Z')
+  assert.equal(addSelinuxLabel('/a:/b:ro,z', 'Z'), '/a:/b:ro,z')
+  assert.equal(addSelinuxLabel('/a:/b', ''), '/a:/b')
 })
 
 interface PathBench {
   readonly dir: string
   readonly outside: string
-  readonly rules: (changes?: Partial<PathRules>) => PathRules
+  readonly rules: (changes?: Partial<MountRules>) => MountRules
 }
 
 /** An allocation with a task, and a directory of the host beside it. */
@@ -79,7 +79,7 @@ async function openBench(t: TestContext): Promise<PathBench> {
   })
   const rules = {
     launch,
-    allowOutside: false,
+    allowsHostPaths: false,
     socketPath: join(dir, 'engine.sock'),
     stateDir: join(dir, 'state'),
   }
@@ -113,14 +113,19 @@ for (const { source, message } of refusedPaths) {
     await fs.link(join(dir, 'engine.sock'), join(dir, 'web/local/socket'))
     for (const config of [withVolume(source), withMount(source)]) {
       if (source !== 'private/x') {
-        await assert.rejects(checkPaths(config, rules()), { kind: 'task-config', message })
+        await assert.rejects(requireAllowedSources(config, rules()), {
+          kind: 'task-config',
+          message,
+        })
       }
       await assert.rejects(openMounts(config, rules()), { kind: 'task-config', message })
     }
     const isOnceInside = /^(local|private|\.$|\.\.\/alloc)/.test(source)
     if (!isOnceInside) return
     // A link that a task can plant is not a path that the job names.
-    await assert.rejects(openMounts(withVolume(source), rules({ allowOutside: true })), { message })
+    await assert.rejects(openMounts(withVolume(source), rules({ allowsHostPaths: true })), {
+      message,
+    })
   })
 }
 
@@ -141,7 +146,7 @@ for (const name of ['volumes', 'mount'] as const) {
     await fs.mkdir(victim)
     await fs.writeFile(join(victim, 'f'), 'mine')
     const config = name === 'mount' ? withMount('../alloc/data/x') : withVolume('../alloc/data/x')
-    await checkPaths(config, rules())
+    await requireAllowedSources(config, rules())
     const opened = await openMounts(config, rules())
     await fs.rename(victim, `${victim}-old`)
     await fs.symlink(outside, victim)
@@ -158,7 +163,7 @@ for (const name of ['volumes', 'mount'] as const) {
 test('volumes: a name without a slash is relative to the task, and made', asRoot, async (t) => {
   const { dir, rules } = await openBench(t)
   for (const allowOutside of [false, true]) {
-    const opened = await openMounts(withVolume('conf'), rules({ allowOutside }))
+    const opened = await openMounts(withVolume('conf'), rules({ allowsHostPaths: allowOutside }))
     await opened.release()
     assert.match(opened.binds[0] ?? '', /\/state\/docker-mounts\/start-1\/1:\/x$/)
   }
@@ -177,7 +182,7 @@ test('volumes: nothing is made through a link', asRoot, async (t) => {
 test('volumes: with a driver of volumes the source is a name of the engine', async (t) => {
   const { rules } = await openBench(t)
   const config = readDockerConfig({ image: 'a', volumes: ['data:/x:ro'], volume_driver: 'nfs' })
-  const { binds } = await openMounts(config, rules({ allowOutside: true }))
+  const { binds } = await openMounts(config, rules({ allowsHostPaths: true }))
   assert.deepEqual(binds, ['data:/x:ro'])
 })
 
@@ -193,7 +198,7 @@ test('volumes: without the right to mount only directories of the agent are give
   })
   const allowed = await openMounts(
     withVolume('local/d'),
-    rules({ ...unpinned, allowOutside: true }),
+    rules({ ...unpinned, allowsHostPaths: true }),
   )
   assert.deepEqual(allowed.binds, [`${dir}/web/local/d:/x`])
 })
@@ -207,7 +212,7 @@ test('volumes: what a killed agent left mounted is released, not removed', asRoo
     readDockerConfig({ image: 'a', volumes: ['local/d:/x', 'local/keep:/y'] }),
     rules(),
   )
-  await PinnedPaths.sweep(join(dir, 'state'))
+  await PinnedPaths.releaseLeftovers(join(dir, 'state'))
   assert.deepEqual(await fs.readdir(join(dir, 'state/docker-mounts')), [])
   assert.equal(await fs.readFile(join(dir, 'web/local/d/keep'), 'utf8'), 'me')
   assert.doesNotMatch(await fs.readFile('/proc/self/mountinfo', 'utf8'), new RegExp(`${dir}/state`))

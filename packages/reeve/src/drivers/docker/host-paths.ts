@@ -3,17 +3,17 @@ import { open, readlink, realpath, stat, type FileHandle } from 'node:fs/promise
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { getuid } from 'node:process'
 import type { TaskLaunch } from '../../agent/index.ts'
-import { Beneath, errorCode, isMissing } from '../../agent/index.ts'
+import { SafeDirectory, errorCode, isMissing } from '../../agent/index.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { DockerConfig, MountConfig } from './docker-config.ts'
-import { numberAt, textAt } from './engine.ts'
+import { numberAt, stringAt } from './engine.ts'
 import { PinnedPaths } from './pinned-paths.ts'
 import { parseVolume } from './volume.ts'
 
-export interface PathRules {
+export interface MountRules {
   readonly launch: TaskLaunch
   /** Whether paths outside the allocation may be mounted. */
-  readonly allowOutside: boolean
+  readonly allowsHostPaths: boolean
   /** The engine's own socket is root on this machine: no task gets it. Undefined: it has none. */
   readonly socketPath: string | undefined
   /** A directory that no task can write to; undefined: nothing can be pinned. */
@@ -35,28 +35,32 @@ export interface ContainerMounts {
  * Rejects early, before an image is pulled. Fault `task-config` for a path that is not allowed. A
  * path that passes is checked again by `openMounts`.
  */
-export async function checkPaths(config: DockerConfig, rules: PathRules): Promise<void> {
+export async function requireAllowedSources(
+  config: DockerConfig,
+  rules: MountRules,
+): Promise<void> {
   const { volumes, volumeDriver, mounts } = config.storage
   for (const volume of volumes) {
     const { source } = parseVolume(volume)
-    if (volumeDriver === undefined) await checkPath(source, rules)
+    if (volumeDriver === undefined) await requireAllowedSource(source, rules)
   }
-  for (const mount of mounts) if (mount.type === 'bind') await checkPath(mount.source, rules)
+  for (const mount of mounts)
+    if (mount.type === 'bind') await requireAllowedSource(mount.source, rules)
 }
 
-async function checkPath(source: string, rules: PathRules): Promise<void> {
-  const path = absolute(source, rules.launch)
-  if (!isBelowHomes(path, homesOf(rules.launch))) {
-    await outsidePath(source, rules)
+async function requireAllowedSource(source: string, rules: MountRules): Promise<void> {
+  const path = absolutePathOf(source, rules.launch)
+  if (!isInsideAny(path, allocationDirsOf(rules.launch))) {
+    await requireHostPath(source, rules)
     return
   }
-  const file = await openPath(path).catch((thrown: unknown) => {
+  const file = await openWithoutReading(path).catch((thrown: unknown) => {
     if (isMissing(thrown)) return undefined
-    throw unusable(source, thrown)
+    throw unmountableFault(source, thrown)
   })
   if (file === undefined) return
   try {
-    await requireInside(file, source, rules)
+    await requireInsideAllocation(file, source, rules)
   } finally {
     await file.close()
   }
@@ -66,32 +70,36 @@ async function checkPath(source: string, rules: PathRules): Promise<void> {
  * Opens every source at the moment of use and pins it. The caller creates and starts the container,
  * then releases.
  */
-export async function openMounts(config: DockerConfig, rules: PathRules): Promise<ContainerMounts> {
+export async function openMounts(
+  config: DockerConfig,
+  rules: MountRules,
+): Promise<ContainerMounts> {
   const { volumes, volumeDriver, mounts } = config.storage
   const canPin = rules.stateDir !== undefined && getuid?.() === 0
-  const wantsPins = volumes.length > 0 || mounts.some(({ type }) => type === 'bind')
-  const pins =
-    canPin && wantsPins && rules.stateDir !== undefined
+  const needsPins = volumes.length > 0 || mounts.some(({ type }) => type === 'bind')
+  const pinnedPaths =
+    canPin && needsPins && rules.stateDir !== undefined
       ? await PinnedPaths.open(rules.stateDir, rules.launch.handle.id)
       : undefined
-  const release = async (): Promise<void> => pins?.release()
-  const sourceOf = (source: string): Promise<string> => handOver(source, rules, pins)
+  const release = async (): Promise<void> => pinnedPaths?.release()
+  const openSource = (source: string): Promise<string> =>
+    openSourceForEngine(source, rules, pinnedPaths)
   try {
     const binds: string[] = []
     for (const volume of volumes) {
       const { source, target, options } = parseVolume(volume)
-      const from = volumeDriver === undefined ? await sourceOf(source) : source
-      binds.push([from, target, ...(options === '' ? [] : [options])].join(':'))
+      const hostPath = volumeDriver === undefined ? await openSource(source) : source
+      binds.push([hostPath, target, ...(options === '' ? [] : [options])].join(':'))
     }
-    const opened: MountConfig[] = []
+    const openedMounts: MountConfig[] = []
     for (const mount of mounts) {
       const isBind = mount.type === 'bind'
-      opened.push(isBind ? { ...mount, source: await sourceOf(mount.source) } : mount)
+      openedMounts.push(isBind ? { ...mount, source: await openSource(mount.source) } : mount)
     }
     const areMountedIn: ContainerMounts['areMountedIn'] = async (container) => {
-      return pins === undefined || pins.areMountedIn(container)
+      return pinnedPaths === undefined || pinnedPaths.areMountedIn(container)
     }
-    return { binds, mounts: opened, areMountedIn, release }
+    return { binds, mounts: openedMounts, areMountedIn, release }
   } catch (thrown) {
     await release()
     throw thrown
@@ -99,8 +107,11 @@ export async function openMounts(config: DockerConfig, rules: PathRules): Promis
 }
 
 /** An empty directory in place of a volume would look like lost data. */
-export async function requireMounts(container: unknown, mounts: ContainerMounts): Promise<void> {
-  const [id, pid] = [textAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
+export async function requireVisibleMounts(
+  container: unknown,
+  mounts: ContainerMounts,
+): Promise<void> {
+  const [id, pid] = [stringAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
   if (await mounts.areMountedIn({ id, pid })) return
   throw new Fault(
     'task-start',
@@ -110,21 +121,21 @@ export async function requireMounts(container: unknown, mounts: ContainerMounts)
 }
 
 /** The name by which the engine is given a source. */
-async function handOver(
+async function openSourceForEngine(
   source: string,
-  rules: PathRules,
+  rules: MountRules,
   pins: PinnedPaths | undefined,
 ): Promise<string> {
-  const { launch, allowOutside } = rules
-  const path = absolute(source, launch)
-  if (!isBelowHomes(path, homesOf(launch))) return outsidePath(source, rules)
-  const file = await openOrMake(path, source, rules)
+  const { launch, allowsHostPaths } = rules
+  const path = absolutePathOf(source, launch)
+  if (!isInsideAny(path, allocationDirsOf(launch))) return requireHostPath(source, rules)
+  const file = await openOrCreate(path, source, rules)
   try {
-    const real = await requireInside(file, source, rules)
-    if (pins !== undefined) return await pins.add(file)
+    const openedPath = await requireInsideAllocation(file, source, rules)
+    if (pins !== undefined) return await pins.pin(file)
     // Nothing but the agent writes to the parents of these; where any path is allowed, the one that
     // a task could lead elsewhere is no worse.
-    if (allowOutside || (await isFixed(real, launch))) return real
+    if (allowsHostPaths || (await isAgentCreatedDirectory(openedPath, launch))) return openedPath
   } finally {
     await file.close()
   }
@@ -136,29 +147,31 @@ async function handOver(
 }
 
 /** A missing source is a new directory, as engines make one; no link is followed on the way. */
-async function openOrMake(path: string, source: string, rules: PathRules): Promise<FileHandle> {
+async function openOrCreate(path: string, source: string, rules: MountRules): Promise<FileHandle> {
   try {
-    return await openPath(path)
+    return await openWithoutReading(path)
   } catch (thrown) {
-    if (!isMissing(thrown)) throw unusable(source, thrown)
+    if (!isMissing(thrown)) throw unmountableFault(source, thrown)
   }
-  const home = homesOf(rules.launch).find((one) => isBelow(path, one)) ?? rules.launch.taskDir
+  const allocationDir =
+    allocationDirsOf(rules.launch).find((candidate) => isStrictlyInside(path, candidate)) ??
+    rules.launch.taskDir
   try {
-    const beneath = await Beneath.open(home)
+    const safeDirectory = await SafeDirectory.open(allocationDir)
     try {
-      const parts = relative(home, path).split(sep)
-      await (await beneath.directory(parts, { mode: 0o755 })).close()
+      const parts = relative(allocationDir, path).split(sep)
+      await (await safeDirectory.openSubdirectory(parts, { mode: 0o755 })).close()
     } finally {
-      await beneath.close()
+      await safeDirectory.close()
     }
-    return await openPath(path)
+    return await openWithoutReading(path)
   } catch (thrown) {
-    throw unusable(source, thrown)
+    throw unmountableFault(source, thrown)
   }
 }
 
 /** Follows links, reads nothing, and does not wait for the writer of a pipe. */
-export function openPath(path: string): Promise<FileHandle> {
+export function openWithoutReading(path: string): Promise<FileHandle> {
   return open(path, O_PATH)
 }
 
@@ -166,95 +179,109 @@ export function openPath(path: string): Promise<FileHandle> {
 const O_PATH = 0o10000000 | constants.O_RDONLY
 
 /** Where what was opened really is; a link that is swapped afterwards changes nothing about it. */
-async function requireInside(file: FileHandle, source: string, rules: PathRules): Promise<string> {
+async function requireInsideAllocation(
+  file: FileHandle,
+  source: string,
+  rules: MountRules,
+): Promise<string> {
   const { launch, socketPath } = rules
-  const real = await readlink(`/proc/self/fd/${file.fd}`, BYTES)
-  const homes = await Promise.all(homesOf(launch).map((home) => realpath(home, BYTES)))
-  if (!isBelowHomes(real, homes)) throw outside(source)
+  const openedPath = await readlink(`/proc/self/fd/${file.fd}`, BYTE_ENCODING)
+  const allowedDirs = await Promise.all(
+    allocationDirsOf(launch).map((allowedDir) => realpath(allowedDir, BYTE_ENCODING)),
+  )
+  if (!isInsideAny(openedPath, allowedDirs)) throw outsideAllocationFault(source)
   const { dev, ino } = await file.stat()
   const socket =
     socketPath === undefined ? undefined : await stat(socketPath).catch(() => undefined)
-  if (socket?.dev === dev && socket.ino === ino) throw holdsSocket(source)
-  const [taskDir = ''] = homes
-  if (real === taskDir) {
+  if (socket?.dev === dev && socket.ino === ino) throw containsSocketFault(source)
+  const [taskDir = ''] = allowedDirs
+  if (openedPath === taskDir) {
     throw new Fault(
       'task-config',
       `volumes: ${JSON.stringify(source)} is the directory of the task itself; mount one below it`,
     )
   }
-  if (isBelow(real, join(taskDir, AGENT_OWN)) || real === join(taskDir, AGENT_OWN)) {
-    throw outside(source)
+  if (
+    isStrictlyInside(openedPath, join(taskDir, PRIVATE_DIR)) ||
+    openedPath === join(taskDir, PRIVATE_DIR)
+  ) {
+    throw outsideAllocationFault(source)
   }
-  return real
+  return openedPath
 }
 
 /** Paths are compared byte by byte: a name need not be UTF-8. */
-const BYTES = { encoding: 'latin1' } as const
+const BYTE_ENCODING = { encoding: 'latin1' } as const
 
 /** Below the task's directory, and not the task's to read. */
-const AGENT_OWN = 'private'
+const PRIVATE_DIR = 'private'
 
 /** Whether the path is one of the directories that the agent itself makes for the task. */
-async function isFixed(real: string, launch: TaskLaunch): Promise<boolean> {
+async function isAgentCreatedDirectory(openedPath: string, launch: TaskLaunch): Promise<boolean> {
   const { allocDir, localDir, secretsDir, taskDir } = launch
-  const fixed = [allocDir, localDir, secretsDir, join(taskDir, 'tmp')]
-  const paths = await Promise.all(fixed.map((path) => realpath(path, BYTES).catch(() => '')))
-  return paths.includes(real)
+  const agentDirectories = [allocDir, localDir, secretsDir, join(taskDir, 'tmp')]
+  const paths = await Promise.all(
+    agentDirectories.map((path) => realpath(path, BYTE_ENCODING).catch(() => '')),
+  )
+  return paths.includes(openedPath)
 }
 
 /** A path of the machine, where the node allows those. */
-async function outsidePath(source: string, rules: PathRules): Promise<string> {
-  const { launch, allowOutside, socketPath } = rules
-  if (!allowOutside) throw outside(source)
-  const real = await realPath(absolute(source, launch))
-  const socket = socketPath === undefined ? undefined : await realPath(socketPath)
-  if (socket === real || socket?.startsWith(real === sep ? sep : `${real}${sep}`) === true) {
-    throw holdsSocket(source)
+async function requireHostPath(source: string, rules: MountRules): Promise<string> {
+  const { launch, allowsHostPaths, socketPath } = rules
+  if (!allowsHostPaths) throw outsideAllocationFault(source)
+  const resolvedPath = await resolveExistingPart(absolutePathOf(source, launch))
+  const socket = socketPath === undefined ? undefined : await resolveExistingPart(socketPath)
+  if (
+    socket === resolvedPath ||
+    socket?.startsWith(resolvedPath === sep ? sep : `${resolvedPath}${sep}`) === true
+  ) {
+    throw containsSocketFault(source)
   }
-  return real
+  return resolvedPath
 }
 
 /** A relative path is one of the task's own. */
-function absolute(source: string, { taskDir }: TaskLaunch): string {
+function absolutePathOf(source: string, { taskDir }: TaskLaunch): string {
   return isAbsolute(source) ? resolve(source) : resolve(taskDir, source)
 }
 
-function homesOf({ taskDir, allocDir }: TaskLaunch): readonly [string, string] {
+function allocationDirsOf({ taskDir, allocDir }: TaskLaunch): readonly [string, string] {
   return [taskDir, allocDir]
 }
 
-function isBelowHomes(path: string, homes: readonly string[]): boolean {
-  return homes.some((home) => path === home || isBelow(path, home))
+function isInsideAny(path: string, directories: readonly string[]): boolean {
+  return directories.some((directory) => path === directory || isStrictlyInside(path, directory))
 }
 
-function isBelow(path: string, home: string): boolean {
-  return path.startsWith(`${home}${sep}`)
+function isStrictlyInside(path: string, directory: string): boolean {
+  return path.startsWith(`${directory}${sep}`)
 }
 
 /** Where a path leads; what of it does not exist yet is taken as written. */
-async function realPath(path: string): Promise<string> {
+async function resolveExistingPart(path: string): Promise<string> {
   try {
     return await realpath(path)
   } catch (thrown) {
     if (!isMissing(thrown) || dirname(path) === path) throw thrown
-    return join(await realPath(dirname(path)), path.slice(dirname(path).length))
+    return join(await resolveExistingPart(dirname(path)), path.slice(dirname(path).length))
   }
 }
 
-function outside(source: string): Fault {
+function outsideAllocationFault(source: string): Fault {
   return new Fault('task-config', `volumes: ${JSON.stringify(source)} is outside the allocation`)
 }
 
-function holdsSocket(source: string): Fault {
+function containsSocketFault(source: string): Fault {
   const name = JSON.stringify(source)
   return new Fault('task-config', `volumes: ${name} holds the socket of the container engine`)
 }
 
 /** A loop of links, a file in the place of a directory, a link on the way to what is missing. */
-function unusable(source: string, thrown: unknown): unknown {
+function unmountableFault(source: string, thrown: unknown): unknown {
   const code = errorCode(thrown)
-  const isPlanted = thrown instanceof Fault && thrown.kind === 'path-escape'
-  if (!isPlanted && !['ELOOP', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES'].includes(code ?? '')) {
+  const isPathEscape = thrown instanceof Fault && thrown.kind === 'path-escape'
+  if (!isPathEscape && !['ELOOP', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES'].includes(code ?? '')) {
     return thrown
   }
   const text = `volumes: ${JSON.stringify(source)} cannot be mounted: ${errorMessage(thrown)}`

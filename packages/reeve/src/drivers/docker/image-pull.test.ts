@@ -9,14 +9,14 @@ import { until } from '../../../test/build/until.ts'
 import { readDockerConfig } from './docker-config.ts'
 import { DOCKER_LIMITS } from './docker-limits.ts'
 import { DEFAULT_DOCKER_SETTINGS } from './docker-settings.ts'
-import { Engine } from './engine.ts'
-import { Images } from './images.ts'
+import { EngineClient } from './engine.ts'
+import { ImagePuller } from './images.ts'
 import { PullProgress } from './pull-progress.ts'
 
 interface PullBench {
   readonly engine: FakeEngine
   readonly clock: SimulatedClock
-  readonly images: Images
+  readonly images: ImagePuller
   readonly dir: string
   /** Lets the pulls end. */
   finish(): void
@@ -35,7 +35,7 @@ async function openBench(t: TestContext): Promise<PullBench> {
     { status: 'Already exists', id: 'b' },
     { status: 'Downloading', id: 'a', progressDetail: { current: 5 * 2 ** 20, total: 2 ** 24 } },
   ])
-  const client = new Engine(engine.socketPath)
+  const client = new EngineClient(engine.socketPath)
   t.after(() => {
     held.resolve()
     client.close()
@@ -43,7 +43,7 @@ async function openBench(t: TestContext): Promise<PullBench> {
   })
   const clock = new SimulatedClock()
   const settings = DEFAULT_DOCKER_SETTINGS
-  const images = new Images({ engine: client, clock, authFile: undefined, settings })
+  const images = new ImagePuller({ engine: client, clock, authFile: undefined, settings })
   return { engine, clock, images, dir, finish: () => held.resolve() }
 }
 
@@ -83,7 +83,7 @@ test('pulls: the task hears of it at once, and then at growing intervals', async
   assert.deepEqual(task.reports, ['Downloading image far/away:2'])
   // The lines of the engine come through a real socket.
   await until('the progress', () => {
-    bench.clock.advance(DOCKER_LIMITS.pullReportMsFirst)
+    bench.clock.advance(DOCKER_LIMITS.pullReportInitialDelayMs)
     return task.reports.at(-1)?.includes('layers') === true ? true : undefined
   })
   assert.equal(
@@ -186,7 +186,7 @@ test('progress: endless lines, layers and single lines are bounded', () => {
   const line = 'x'.repeat(DOCKER_LIMITS.progressLineCharsMax)
   for (let piece = 0; piece < 100; piece += 1) progress.read(line)
   progress.read('","error":"no"}\n{"error":"boom"}')
-  progress.end()
+  progress.finish()
   assert.equal(progress.error, 'boom')
 })
 
@@ -196,7 +196,7 @@ test('progress: lines may be cut anywhere', () => {
     const progress = new PullProgress()
     progress.read(text.slice(0, cut))
     progress.read(text.slice(cut))
-    progress.end()
+    progress.finish()
     assert.equal(progress.summary(), '1 of 1 layers')
   }
 })

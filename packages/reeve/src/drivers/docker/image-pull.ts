@@ -1,24 +1,24 @@
-import { pause } from '../../agent/index.ts'
+import { sleep } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { RegistryAuth } from './docker-config.ts'
 import { DOCKER_LIMITS } from './docker-limits.ts'
-import { foreignText, refusalText, type Engine } from './engine.ts'
-import { localName, type ImageReference } from './image-reference.ts'
+import { sanitizeExternalText, errorMessageOf, type EngineClient } from './engine.ts'
+import { canonicalImageName, type ImageReference } from './image-reference.ts'
 import { PullProgress } from './pull-progress.ts'
-import { authHeader } from './registry-logins.ts'
+import { registryAuthHeader } from './registry-logins.ts'
 
-interface PullOptions {
-  readonly engine: Engine
+interface ImagePullOptions {
+  readonly engine: EngineClient
   readonly clock: Clock
   readonly image: ImageReference
   /** Found when the pull begins: credential helpers take a while. */
-  readonly login: () => Promise<RegistryAuth | undefined>
+  readonly getLogin: () => Promise<RegistryAuth | undefined>
   /** A refused login is followed by a try without one. */
   readonly isAuthSoft: boolean
   /** A pull of which nothing is received for this long is given up. */
-  readonly activityMs: number
+  readonly inactivityTimeoutMs: number
 }
 
 /** One of the tasks that wait for a pull. */
@@ -34,138 +34,141 @@ export interface PullWaiter {
  * the engine is aborted when the last of them has left.
  */
 export class ImagePull {
-  readonly #options: PullOptions
-  readonly #stop = new AbortController()
+  readonly #options: ImagePullOptions
+  readonly #abort = new AbortController()
   readonly #outcome: Promise<Fault | undefined>
   #progress = new PullProgress()
-  #waiters = 0
+  #waiterCount = 0
 
-  constructor(options: PullOptions) {
+  constructor(options: ImagePullOptions) {
     this.#options = options
-    this.#outcome = this.#pull()
+    this.#outcome = this.#pullWithFallback()
   }
 
   /** Whether no task waits for it any more: the next one begins another pull. */
   get isAbandoned(): boolean {
-    return this.#stop.signal.aborted
+    return this.#abort.signal.aborted
   }
 
   /** Settles when the pull is over. Never rejects. */
-  get ended(): Promise<unknown> {
+  get finished(): Promise<unknown> {
     return this.#outcome
   }
 
   /** Rejects with why the image cannot be had, or not in the time that this task gives it. */
   async wait(waiter: PullWaiter): Promise<void> {
-    this.#waiters += 1
-    const over = new AbortController()
+    this.#waiterCount += 1
+    const stopReporting = new AbortController()
     try {
-      void this.#report(waiter, over.signal)
-      const ended = this.#outcome.then((trouble) => trouble ?? DONE)
-      const verdict = await Promise.race([ended, this.#late(waiter, over.signal)])
-      if (verdict !== DONE) throw verdict
+      void this.#reportProgress(waiter, stopReporting.signal)
+      const ended = this.#outcome.then((fault) => fault ?? PULLED)
+      const outcome = await Promise.race([ended, this.#awaitTimeout(waiter, stopReporting.signal)])
+      if (outcome !== PULLED) throw outcome
     } finally {
-      over.abort()
-      this.#waiters -= 1
-      if (this.#waiters === 0) this.#stop.abort()
+      stopReporting.abort()
+      this.#waiterCount -= 1
+      if (this.#waiterCount === 0) this.#abort.abort()
     }
   }
 
   /** Resolves when the time of this task is over, or its signal fires. */
-  async #late({ timeoutMs, signal }: PullWaiter, over: AbortSignal): Promise<Fault> {
-    const passed = await pause(this.#options.clock, timeoutMs, AbortSignal.any([signal, over]))
-    if (!passed) return this.#fault('it was interrupted')
+  async #awaitTimeout({ timeoutMs, signal }: PullWaiter, stopped: AbortSignal): Promise<Fault> {
+    const passed = await sleep(this.#options.clock, timeoutMs, AbortSignal.any([signal, stopped]))
+    if (!passed) return this.#pullFault('it was interrupted')
     const limit = formatDurationNs(nsFromMs(timeoutMs))
     const summary = this.#progress.summary()
     const progress = summary === '' ? '' : ` (${summary})`
-    return this.#fault(`it took longer than ${limit}${progress}; raise image_pull_timeout`)
+    return this.#pullFault(`it took longer than ${limit}${progress}; raise image_pull_timeout`)
   }
 
-  async #report(waiter: PullWaiter, over: AbortSignal): Promise<void> {
-    const name = localName(this.#options.image)
+  async #reportProgress(waiter: PullWaiter, stopped: AbortSignal): Promise<void> {
+    const name = canonicalImageName(this.#options.image)
     waiter.report(`Downloading image ${name}`)
-    let pauseMs: number = DOCKER_LIMITS.pullReportMsFirst
-    while (await pause(this.#options.clock, pauseMs, over)) {
+    let delayMs: number = DOCKER_LIMITS.pullReportInitialDelayMs
+    while (await sleep(this.#options.clock, delayMs, stopped)) {
       const summary = this.#progress.summary()
       waiter.report(`Downloading image ${name}${summary === '' ? '' : `: ${summary}`}`)
-      pauseMs = Math.min(2 * pauseMs, DOCKER_LIMITS.pullReportMsMax)
+      delayMs = Math.min(2 * delayMs, DOCKER_LIMITS.pullReportMaxDelayMs)
     }
   }
 
-  async #pull(): Promise<Fault | undefined> {
-    const { login, isAuthSoft } = this.#options
+  async #pullWithFallback(): Promise<Fault | undefined> {
+    const { getLogin, isAuthSoft } = this.#options
     try {
-      const auth = await login()
-      const trouble = await this.#try(auth)
-      const isSecondTry = trouble !== undefined && auth !== undefined && isAuthSoft
-      return isSecondTry ? await this.#try(undefined) : trouble
+      const auth = await getLogin()
+      const fault = await this.#pullOnce(auth)
+      const retriesAnonymously = fault !== undefined && auth !== undefined && isAuthSoft
+      return retriesAnonymously ? await this.#pullOnce(undefined) : fault
     } catch (thrown) {
-      return thrown instanceof Fault ? thrown : this.#fault(errorMessage(thrown), thrown)
+      return thrown instanceof Fault ? thrown : this.#pullFault(errorMessage(thrown), thrown)
     }
   }
 
-  async #try(auth: RegistryAuth | undefined): Promise<Fault | undefined> {
-    const { engine, clock, image, activityMs } = this.#options
+  async #pullOnce(auth: RegistryAuth | undefined): Promise<Fault | undefined> {
+    const { engine, clock, image, inactivityTimeoutMs } = this.#options
     const { repository, tag, digest, registry } = image
     const progress = new PullProgress()
     this.#progress = progress
-    const idle = new IdleTimer(clock, activityMs)
+    const idleTimer = new IdleTimer(clock, inactivityTimeoutMs)
     try {
-      const response = await engine.open({
+      const response = await engine.openStream({
         method: 'POST',
         path: '/images/create',
-        query: digest === '' ? { fromImage: repository, tag } : { fromImage: localName(image) },
-        headers: auth === undefined ? {} : { 'X-Registry-Auth': authHeader(auth, registry) },
-        signal: AbortSignal.any([this.#stop.signal, idle.signal]),
+        query:
+          digest === '' ? { fromImage: repository, tag } : { fromImage: canonicalImageName(image) },
+        headers:
+          auth === undefined ? {} : { 'X-Registry-Auth': registryAuthHeader(auth, registry) },
+        signal: AbortSignal.any([this.#abort.signal, idleTimer.signal]),
       })
-      for await (const piece of response.setEncoding('utf8')) {
-        idle.touch()
-        progress.read(String(piece))
+      for await (const chunk of response.setEncoding('utf8')) {
+        idleTimer.reset()
+        progress.read(String(chunk))
       }
-      progress.end()
+      progress.finish()
       const status = response.statusCode ?? 0
       if (status >= 200 && status < 300 && progress.error === '') return undefined
-      const text = progress.error || refusalText({ status, text: progress.last })
-      return this.#refused(text, status)
+      const message = progress.error || errorMessageOf({ status, body: progress.lastLine })
+      return this.#refusedFault(message, status)
     } catch (thrown) {
-      const limit = formatDurationNs(nsFromMs(activityMs))
-      const text = idle.signal.aborted
+      const limit = formatDurationNs(nsFromMs(inactivityTimeoutMs))
+      const message = idleTimer.signal.aborted
         ? `nothing was received for ${limit} (pull_activity_timeout)`
         : errorMessage(thrown)
-      return this.#fault(text, thrown)
+      return this.#pullFault(message, thrown)
     } finally {
-      idle.stop()
+      idleTimer.stop()
     }
   }
 
   /** Final when the registry has no such image, or denies it to this login. */
-  #refused(text: string, status: number): Fault {
-    const isFinal = status === 404 || /not found|denied|unauthorized|manifest unknown/i.test(text)
-    const name = localName(this.#options.image)
+  #refusedFault(message: string, status: number): Fault {
+    const isFinal =
+      status === 404 || /not found|denied|unauthorized|manifest unknown/i.test(message)
+    const name = canonicalImageName(this.#options.image)
     const kind = isFinal ? 'task-unstartable' : 'task-start'
-    return new Fault(kind, `cannot fetch image ${name}: ${foreignText(text)}`)
+    return new Fault(kind, `cannot fetch image ${name}: ${sanitizeExternalText(message)}`)
   }
 
-  #fault(text: string, cause?: unknown): Fault {
-    const name = localName(this.#options.image)
-    return new Fault('task-start', `cannot fetch image ${name}: ${text}`, { cause })
+  #pullFault(message: string, cause?: unknown): Fault {
+    const name = canonicalImageName(this.#options.image)
+    return new Fault('task-start', `cannot fetch image ${name}: ${message}`, { cause })
   }
 }
 
-const DONE = Symbol('done')
+const PULLED = Symbol('done')
 
 /** Aborts its signal when nothing happened for a while. */
 class IdleTimer {
   readonly #clock: Clock
   readonly #idleMs: number
   readonly #controller = new AbortController()
-  #touchedMs: number
+  #lastActivityMs: number
   #cancel: () => void
 
   constructor(clock: Clock, idleMs: number) {
     this.#clock = clock
     this.#idleMs = idleMs
-    this.#touchedMs = clock.nowMs()
+    this.#lastActivityMs = clock.nowMs()
     this.#cancel = clock.after(idleMs, () => this.#check())
   }
 
@@ -173,8 +176,8 @@ class IdleTimer {
     return this.#controller.signal
   }
 
-  touch(): void {
-    this.#touchedMs = this.#clock.nowMs()
+  reset(): void {
+    this.#lastActivityMs = this.#clock.nowMs()
   }
 
   stop(): void {
@@ -183,8 +186,8 @@ class IdleTimer {
 
   /** One timer for any number of touches. */
   #check(): void {
-    const leftMs = this.#touchedMs + this.#idleMs - this.#clock.nowMs()
-    if (leftMs <= 0) this.#controller.abort()
-    else this.#cancel = this.#clock.after(leftMs, () => this.#check())
+    const remainingMs = this.#lastActivityMs + this.#idleMs - this.#clock.nowMs()
+    if (remainingMs <= 0) this.#controller.abort()
+    else this.#cancel = this.#clock.after(remainingMs, () => this.#check())
   }
 }

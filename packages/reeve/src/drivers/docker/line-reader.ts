@@ -1,4 +1,4 @@
-import type { Frame } from './frames.ts'
+import type { LogFrame } from './frames.ts'
 
 /** A line is given on in parts when it is longer. */
 const LINE_BYTES_MAX = 1024 * 1024
@@ -7,23 +7,23 @@ const NEWLINE = 10
 
 /** Takes apart the log of a container with a terminal: one stream, one entry a line. */
 export class LineReader {
-  #rest: Buffer = Buffer.alloc(0)
+  #buffered: Buffer = Buffer.alloc(0)
 
-  read(bytes: Buffer): readonly Frame[] {
-    let rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
-    const frames: Frame[] = []
+  read(bytes: Buffer): readonly LogFrame[] {
+    let unread = this.#buffered.length === 0 ? bytes : Buffer.concat([this.#buffered, bytes])
+    const frames: LogFrame[] = []
     for (;;) {
-      const end = rest.indexOf(NEWLINE) + 1
-      const size = end === 0 ? (rest.length >= LINE_BYTES_MAX ? LINE_BYTES_MAX : 0) : end
+      const end = unread.indexOf(NEWLINE) + 1
+      const size = end === 0 ? (unread.length >= LINE_BYTES_MAX ? LINE_BYTES_MAX : 0) : end
       if (size === 0) break
-      frames.push({ stream: 'stdout', bytes: rest.subarray(0, size) })
-      rest = rest.subarray(size)
+      frames.push({ stream: 'stdout', bytes: unread.subarray(0, size) })
+      unread = unread.subarray(size)
     }
-    this.#rest = Buffer.from(rest)
+    this.#buffered = Buffer.from(unread)
     return frames
   }
 
-  end(): readonly Frame[] {
-    return this.#rest.length === 0 ? [] : [{ stream: 'stdout', bytes: this.#rest }]
+  flush(): readonly LogFrame[] {
+    return this.#buffered.length === 0 ? [] : [{ stream: 'stdout', bytes: this.#buffered }]
   }
 }

@@ -1,14 +1,14 @@
-import type { Frame } from './frames.ts'
+import type { LogFrame } from './frames.ts'
 import { LOG_START, type LogPosition } from './log-position.ts'
 
-export type StreamBytes = Readonly<Record<Frame['stream'], number>>
+export type BytesByStream = Readonly<Record<LogFrame['stream'], number>>
 
 /** Output that is read and not yet written, with the position that it leads to. */
 export class LogBatch {
-  readonly #pieces: Record<Frame['stream'], Buffer[]> = { stdout: [], stderr: [] }
+  readonly #chunks: Record<LogFrame['stream'], Buffer[]> = { stdout: [], stderr: [] }
   #bytes = 0
   #position: LogPosition = LOG_START
-  #surplus: StreamBytes = { stdout: 0, stderr: 0 }
+  #alreadyWritten: BytesByStream = { stdout: 0, stderr: 0 }
   #isEmpty = true
 
   /** Bytes of both streams. */
@@ -26,25 +26,25 @@ export class LogBatch {
   }
 
   /** Bytes of each stream behind the position that are in the files already. */
-  get surplus(): StreamBytes {
-    return this.#surplus
+  get alreadyWritten(): BytesByStream {
+    return this.#alreadyWritten
   }
 
-  add(stream: Frame['stream'], bytes: Buffer): void {
-    this.#pieces[stream].push(bytes)
+  add(stream: LogFrame['stream'], bytes: Buffer): void {
+    this.#chunks[stream].push(bytes)
     this.#bytes += bytes.length
   }
 
   /** Everything up to here has been added. */
-  reach(position: LogPosition, surplus: StreamBytes): void {
+  setPosition(position: LogPosition, alreadyWritten: BytesByStream): void {
     this.#position = position
-    this.#surplus = surplus
+    this.#alreadyWritten = alreadyWritten
     this.#isEmpty = false
   }
 
   /** One buffer for one write. */
-  take(stream: Frame['stream']): Buffer {
-    const pieces = this.#pieces[stream]
+  concatenate(stream: LogFrame['stream']): Buffer {
+    const pieces = this.#chunks[stream]
     const [first] = pieces
     return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
   }

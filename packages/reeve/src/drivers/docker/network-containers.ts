@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { pause, TAR_END, tarHeader, type TaskLaunch } from '../../agent/index.ts'
+import { sleep, TAR_END, tarHeader, type TaskLaunch } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { assert, Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LABEL, ALLOCATION_LABEL, NETWORK_LABEL } from './container-spec.ts'
@@ -9,21 +9,21 @@ import { DOCKER_LIMITS } from './docker-limits.ts'
 import type { DockerSettings } from './docker-settings.ts'
 import { removeContainer } from './docker-task.ts'
 import {
-  foreignText,
+  sanitizeExternalText,
   isSuccess,
-  member,
+  getPath,
   numberAt,
-  parsed,
-  refusalText,
-  textAt,
-  type Engine,
+  tryParseJson,
+  errorMessageOf,
+  stringAt,
+  type EngineClient,
 } from './engine.ts'
-import { localName, parseImageReference } from './image-reference.ts'
-import type { Images, ImageWish } from './images.ts'
-import { networkHostname } from './network-files.ts'
+import { canonicalImageName, parseImageReference } from './image-reference.ts'
+import type { ImagePuller, ImageRequest } from './images.ts'
+import { networkHostnameOf } from './network-files.ts'
 
 /** Holds nothing but the place at which the helper is mounted. */
-const OWN_IMAGE = 'localhost/reeve-pause'
+const PAUSE_IMAGE = 'localhost/reeve-pause'
 
 const HELPER_PATH = '/reeve-pause'
 const NAMESPACE_PATH = '/network'
@@ -31,10 +31,10 @@ const NAMESPACE_PATH = '/network'
 /** native/PROTOCOL.md: what the helper ends with when it cannot join. */
 const STATUS_NOT_JOINED = 3
 
-interface NetworkContainersOptions {
-  readonly engine: Engine
+interface PauseContainersOptions {
+  readonly engine: EngineClient
   readonly clock: Clock
-  readonly images: Images
+  readonly images: ImagePuller
   readonly settings: Pick<DockerSettings, 'infraImage' | 'infraPullTimeoutMs'>
   readonly agentId: string
   /** The task helper; undefined where none was built. */
@@ -42,7 +42,7 @@ interface NetworkContainersOptions {
 }
 
 /** How engines are asked for it before its id is known. */
-export function networkContainerName(allocationId: string): string {
+export function pauseContainerName(allocationId: string): string {
   return `reeve-network-${allocationId}`
 }
 
@@ -52,27 +52,27 @@ export function networkContainerName(allocationId: string): string {
  * container. The namespace is the agent's: a pause container that died joins it again, and address,
  * ports and tasks that run stay as they are.
  */
-export class NetworkContainers {
-  readonly #options: NetworkContainersOptions
+export class PauseContainers {
+  readonly #options: PauseContainersOptions
   /** Joins under way, by allocation: its tasks start at the same time. */
   readonly #joins = new Map<string, Promise<string>>()
-  #imported: Promise<void> | undefined
+  #imageImport: Promise<void> | undefined
 
-  constructor(options: NetworkContainersOptions) {
+  constructor(options: PauseContainersOptions) {
     this.#options = options
   }
 
   /** Fetches the image of the node's settings, which may take minutes. */
-  async prepare(wish: ImageWish): Promise<void> {
+  async prepare(request: ImageRequest): Promise<void> {
     const image = this.#infraImage()
-    if (image !== undefined) await this.#options.images.ensureStill(image, wish)
+    if (image !== undefined) await this.#options.images.ensurePresent(image, request)
   }
 
   /** The id of a container that runs in the network of the allocation. */
-  async join(launch: TaskLaunch, wish: ImageWish): Promise<string> {
+  async join(launch: TaskLaunch, request: ImageRequest): Promise<string> {
     const { allocationId } = launch.handle
-    const before = this.#joins.get(allocationId) ?? Promise.resolve('')
-    const next = before.catch(() => undefined).then(() => this.#ensure(launch, wish))
+    const previous = this.#joins.get(allocationId) ?? Promise.resolve('')
+    const next = previous.catch(() => undefined).then(() => this.#ensureRunning(launch, request))
     this.#joins.set(allocationId, next)
     return next.finally(() => {
       if (this.#joins.get(allocationId) === next) this.#joins.delete(allocationId)
@@ -81,25 +81,25 @@ export class NetworkContainers {
 
   /** Idempotent. */
   remove(allocationId: string): Promise<void> {
-    return removeContainer(this.#options.engine, networkContainerName(allocationId))
+    return removeContainer(this.#options.engine, pauseContainerName(allocationId))
   }
 
-  async #ensure(launch: TaskLaunch, wish: ImageWish): Promise<string> {
+  async #ensureRunning(launch: TaskLaunch, request: ImageRequest): Promise<string> {
     const { network, handle } = launch
     assert(network.namespacePath !== undefined, 'the allocation has a network of its own')
-    const found = await this.#inspect(networkContainerName(handle.allocationId))
-    const id = textAt(found, 'Id')
-    if (await isSameNamespace(numberAt(found, 'State', 'Pid'), network.namespacePath)) return id
+    const inspected = await this.#inspect(pauseContainerName(handle.allocationId))
+    const id = stringAt(inspected, 'Id')
+    if (await isSameNamespace(numberAt(inspected, 'State', 'Pid'), network.namespacePath)) return id
     // Some engines remove no container that others depend on: it is replaced where it cannot be
     // started again, because its program or its namespace was another file.
-    const isBack = id !== '' && (await this.#restart(id, network.namespacePath))
-    return isBack ? id : this.#replace(launch, wish)
+    const isRestarted = id !== '' && (await this.#restart(id, network.namespacePath))
+    return isRestarted ? id : this.#replace(launch, request)
   }
 
   async #restart(id: string, namespacePath: string): Promise<boolean> {
     try {
-      await this.#begin(id, 'restart')
-      await this.#awaitNamespace(id, namespacePath)
+      await this.#startOrRestart(id, 'restart')
+      await this.#waitUntilJoined(id, namespacePath)
       return true
     } catch (thrown) {
       if (thrown instanceof Fault && thrown.kind === 'task-start') return false
@@ -107,13 +107,13 @@ export class NetworkContainers {
     }
   }
 
-  async #replace(launch: TaskLaunch, wish: ImageWish): Promise<string> {
+  async #replace(launch: TaskLaunch, request: ImageRequest): Promise<string> {
     const { network, handle } = launch
     await this.remove(handle.allocationId)
-    const id = await this.#create(launch, wish)
+    const id = await this.#create(launch, request)
     try {
-      await this.#begin(id, 'start')
-      await this.#awaitNamespace(id, network.namespacePath ?? '')
+      await this.#startOrRestart(id, 'start')
+      await this.#waitUntilJoined(id, network.namespacePath ?? '')
       return id
     } catch (thrown) {
       await removeContainer(this.#options.engine, id).catch(() => undefined)
@@ -121,21 +121,24 @@ export class NetworkContainers {
     }
   }
 
-  async #create(launch: TaskLaunch, wish: ImageWish): Promise<string> {
-    const query = { name: networkContainerName(launch.handle.allocationId) }
+  async #create(launch: TaskLaunch, request: ImageRequest): Promise<string> {
+    const query = { name: pauseContainerName(launch.handle.allocationId) }
     const call = {
       method: 'POST',
       path: '/containers/create',
       query,
       body: this.#spec(launch),
     } as const
-    let answer = await this.#options.engine.call(call)
-    if (answer.status === 404) {
-      await this.#provideImage(wish)
-      answer = await this.#options.engine.call(call)
+    let response = await this.#options.engine.call(call)
+    if (response.status === 404) {
+      await this.#ensureImage(request)
+      response = await this.#options.engine.call(call)
     }
-    if (isSuccess(answer)) return textAt(parsed(answer.text), 'Id')
-    throw new Fault('task-start', `the pause container cannot be created: ${refusalText(answer)}`)
+    if (isSuccess(response)) return stringAt(tryParseJson(response.body), 'Id')
+    throw new Fault(
+      'task-start',
+      `the pause container cannot be created: ${errorMessageOf(response)}`,
+    )
   }
 
   /** Joining needs CAP_SYS_ADMIN; the helper drops it once it has joined. */
@@ -145,11 +148,11 @@ export class NetworkContainers {
     assert(helper !== undefined, 'the driver says why it has no pause containers')
     const infra = this.#infraImage()
     return {
-      Image: infra === undefined ? OWN_IMAGE : localName(infra.image),
+      Image: infra === undefined ? PAUSE_IMAGE : canonicalImageName(infra.image),
       Entrypoint: [HELPER_PATH, 'pause', NAMESPACE_PATH],
       Cmd: [],
       User: '0:0',
-      Hostname: networkHostname(launch),
+      Hostname: networkHostnameOf(launch),
       Labels: {
         [NETWORK_LABEL]: handle.allocationId,
         [ALLOCATION_LABEL]: handle.allocationId,
@@ -174,67 +177,74 @@ export class NetworkContainers {
     }
   }
 
-  async #begin(id: string, how: 'start' | 'restart'): Promise<void> {
-    const path = `/containers/${id}/${how}`
-    const query = how === 'restart' ? { t: '0' } : {}
-    const answer = await this.#options.engine.call({ method: 'POST', path, query })
-    if (isSuccess(answer) || answer.status === 304) return
-    throw new Fault('task-start', `the pause container cannot be started: ${refusalText(answer)}`)
+  async #startOrRestart(id: string, action: 'start' | 'restart'): Promise<void> {
+    const path = `/containers/${id}/${action}`
+    const query = action === 'restart' ? { t: '0' } : {}
+    const response = await this.#options.engine.call({ method: 'POST', path, query })
+    if (isSuccess(response) || response.status === 304) return
+    throw new Fault(
+      'task-start',
+      `the pause container cannot be started: ${errorMessageOf(response)}`,
+    )
   }
 
   /** A container counts as running a moment before its program has joined the namespace. */
-  async #awaitNamespace(id: string, namespacePath: string): Promise<void> {
+  async #waitUntilJoined(id: string, namespacePath: string): Promise<void> {
     const { clock } = this.#options
-    const endMs = clock.monotonicMs() + DOCKER_LIMITS.pauseJoinMsMax
+    const deadlineMs = clock.monotonicMs() + DOCKER_LIMITS.pauseJoinTimeoutMs
     for (;;) {
-      const state = member(await this.#inspect(id), 'State')
+      const state = getPath(await this.#inspect(id), 'State')
       if (await isSameNamespace(numberAt(state, 'Pid'), namespacePath)) return
-      if (member(state, 'Running') !== true) throw notJoined(numberAt(state, 'ExitCode'))
-      if (clock.monotonicMs() > endMs) throw notJoined(undefined)
-      await pause(clock, DOCKER_LIMITS.pauseJoinPollMs)
+      if (getPath(state, 'Running') !== true) throw notJoinedFault(numberAt(state, 'ExitCode'))
+      if (clock.monotonicMs() > deadlineMs) throw notJoinedFault(undefined)
+      await sleep(clock, DOCKER_LIMITS.pauseJoinPollIntervalMs)
     }
   }
 
   async #inspect(nameOrId: string): Promise<unknown> {
     const path = `/containers/${nameOrId}/json`
-    const answer = await this.#options.engine.call({ method: 'GET', path })
-    if (answer.status === 404) return undefined
-    if (isSuccess(answer)) return parsed(answer.text)
-    throw new Fault('engine', refusalText(answer))
+    const response = await this.#options.engine.call({ method: 'GET', path })
+    if (response.status === 404) return undefined
+    if (isSuccess(response)) return tryParseJson(response.body)
+    throw new Fault('engine', errorMessageOf(response))
   }
 
   #infraImage(): Pick<DockerConfig, 'image' | 'pull'> | undefined {
     const { infraImage, infraPullTimeoutMs: timeoutMs } = this.#options.settings
     if (infraImage === '') return undefined
-    const own = { load: undefined, isForced: false, auth: undefined, isAuthSoft: false }
-    return { image: parseImageReference(infraImage), pull: { ...own, timeoutMs } }
+    const pullDefaults = { load: undefined, isForced: false, auth: undefined, isAuthSoft: false }
+    return { image: parseImageReference(infraImage), pull: { ...pullDefaults, timeoutMs } }
   }
 
-  #provideImage(wish: ImageWish): Promise<void> {
+  #ensureImage(request: ImageRequest): Promise<void> {
     const image = this.#infraImage()
-    if (image !== undefined) return this.#options.images.ensureStill(image, wish)
-    this.#imported ??= this.#import().finally(() => (this.#imported = undefined))
-    return this.#imported
+    if (image !== undefined) return this.#options.images.ensurePresent(image, request)
+    this.#imageImport ??= this.#importImage().finally(() => (this.#imageImport = undefined))
+    return this.#imageImport
   }
 
   /** Nothing is downloaded for it. */
-  async #import(): Promise<void> {
-    const archive = Buffer.concat([tarHeader(PLACE_OF_HELPER), TAR_END])
-    const answer = await this.#options.engine.call({
+  async #importImage(): Promise<void> {
+    const archive = Buffer.concat([tarHeader(HELPER_MOUNT_POINT), TAR_END])
+    const response = await this.#options.engine.call({
       method: 'POST',
       path: '/images/create',
-      query: { fromSrc: '-', repo: OWN_IMAGE },
+      query: { fromSrc: '-', repo: PAUSE_IMAGE },
       headers: { 'Content-Type': 'application/x-tar', 'Content-Length': String(archive.length) },
       upload: Readable.from([archive]),
     })
-    const failed = textAt(parsed(answer.text.trim().split('\n').at(-1) ?? ''), 'error')
-    if (isSuccess(answer) && failed === '') return
-    const text = failed === '' ? refusalText(answer) : foreignText(failed)
-    throw new Fault('task-start', `the image of pause containers cannot be imported: ${text}`)
+    const engineError = stringAt(
+      tryParseJson(response.body.trim().split('\n').at(-1) ?? ''),
+      'error',
+    )
+    if (isSuccess(response) && engineError === '') return
+    const message =
+      engineError === '' ? errorMessageOf(response) : sanitizeExternalText(engineError)
+    throw new Fault('task-start', `the image of pause containers cannot be imported: ${message}`)
   }
 }
 
-const PLACE_OF_HELPER = {
+const HELPER_MOUNT_POINT = {
   path: HELPER_PATH.slice(1),
   kind: 'file',
   mode: 0o755,
@@ -247,14 +257,18 @@ const PLACE_OF_HELPER = {
 /** Namespaces are equal when their files are. A process that is not there has none. */
 async function isSameNamespace(pid: number, namespacePath: string): Promise<boolean> {
   if (pid <= 0) return false
-  const [held, wanted] = await Promise.all(
+  const [processNamespace, allocationNamespace] = await Promise.all(
     [`/proc/${pid}/ns/net`, namespacePath].map((path) => stat(path).catch(() => undefined)),
   )
-  return held !== undefined && held.ino === wanted?.ino && held.dev === wanted.dev
+  return (
+    processNamespace !== undefined &&
+    processNamespace.ino === allocationNamespace?.ino &&
+    processNamespace.dev === allocationNamespace.dev
+  )
 }
 
-function notJoined(exitCode: number | undefined): Fault {
-  const why =
+function notJoinedFault(exitCode: number | undefined): Fault {
+  const reason =
     exitCode === undefined
       ? 'its process is not one of this machine, or it took too long'
       : exitCode === STATUS_NOT_JOINED
@@ -262,7 +276,7 @@ function notJoined(exitCode: number | undefined): Fault {
         : `it ended with ${exitCode}`
   return new Fault(
     'task-start',
-    `the pause container cannot join the network of the allocation: ${why}. Let agent and ` +
+    `the pause container cannot join the network of the allocation: ${reason}. Let agent and ` +
       'container engine share the mounts and processes of the machine, or set network_mode',
   )
 }

@@ -9,10 +9,16 @@ import {
   type FileHandle,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { bindDescriptor, detachMount, errorCode, isMissing, readMounts } from '../../agent/index.ts'
+import {
+  bindMountDescriptor,
+  lazyUnmount,
+  errorCode,
+  isMissing,
+  readMounts,
+} from '../../agent/index.ts'
 
 /** Below the state directory of the driver. */
-const MOUNTS = 'docker-mounts'
+const PINNED_MOUNTS_DIR = 'docker-mounts'
 
 /**
  * The sources of one container's mounts, bound where no task can write, for the time between its
@@ -30,15 +36,15 @@ export class PinnedPaths {
 
   /** `id` is that of the start. */
   static async open(stateDir: string, id: string): Promise<PinnedPaths> {
-    const dir = join(stateDir, MOUNTS, id)
+    const dir = join(stateDir, PINNED_MOUNTS_DIR, id)
     await mkdir(dir, { recursive: true, mode: 0o700 })
     // The kernel tells mounts by their real paths.
     return new PinnedPaths(await realpath(dir))
   }
 
   /** Releases what an agent left that was killed in between. Called before the first start. */
-  static async sweep(stateDir: string): Promise<void> {
-    const names = await readdir(join(stateDir, MOUNTS)).catch((thrown: unknown) => {
+  static async releaseLeftovers(stateDir: string): Promise<void> {
+    const names = await readdir(join(stateDir, PINNED_MOUNTS_DIR)).catch((thrown: unknown) => {
       if (isMissing(thrown)) return []
       throw thrown
     })
@@ -46,12 +52,12 @@ export class PinnedPaths {
   }
 
   /** The name under which the engine finds what is open, whatever becomes of its old name. */
-  async add(file: FileHandle): Promise<string> {
+  async pin(file: FileHandle): Promise<string> {
     this.#count += 1
     const path = join(this.#dir, String(this.#count))
     if ((await file.stat()).isDirectory()) await mkdir(path, { mode: 0o700 })
     else await writeFile(path, '', { mode: 0o600, flag: 'wx' })
-    await bindDescriptor(file.fd, path)
+    await bindMountDescriptor(file.fd, path)
     return path
   }
 
@@ -64,23 +70,30 @@ export class PinnedPaths {
     // The number may be that of another process here, when the engine counts its own.
     const groups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
     if (!groups.includes(id)) return true
-    const theirs = new Set((await readMounts(pid)).map(({ origin }) => origin))
-    const ours = (await readMounts('self')).filter(({ point }) => dirname(point) === this.#dir)
+    const containerMounts = new Set(
+      (await readMounts(pid)).map(({ deviceAndRoot }) => deviceAndRoot),
+    )
+    const pinnedMounts = (await readMounts('self')).filter(
+      ({ mountPoint }) => dirname(mountPoint) === this.#dir,
+    )
     // A container that has ended meanwhile has no mounts at all.
-    return theirs.size <= 1 || ours.every(({ origin }) => theirs.has(origin))
+    return (
+      containerMounts.size <= 1 ||
+      pinnedMounts.every(({ deviceAndRoot }) => containerMounts.has(deviceAndRoot))
+    )
   }
 
   /** The mounts of a container that has started are its own: these are needed no longer. */
   async release(): Promise<void> {
-    await this.#empty()
+    await this.#unpinAll()
     await rmdir(this.#dir)
   }
 
   /** Never recursive: an entry that is still mounted holds files of a task. */
-  async #empty(): Promise<void> {
+  async #unpinAll(): Promise<void> {
     for (const name of await readdir(this.#dir)) {
       const path = join(this.#dir, name)
-      await detachMount(path)
+      await lazyUnmount(path)
       await rmdir(path).catch((thrown: unknown) => {
         if (errorCode(thrown) !== 'ENOTDIR') throw thrown
         return unlink(path)

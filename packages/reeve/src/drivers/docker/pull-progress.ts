@@ -1,7 +1,7 @@
 import { DOCKER_LIMITS } from './docker-limits.ts'
-import { member, numberAt, parsed, textAt } from './engine.ts'
+import { getPath, numberAt, tryParseJson, stringAt } from './engine.ts'
 
-interface Layer {
+interface LayerProgress {
   readonly received: number
   readonly total: number
   readonly isDone: boolean
@@ -9,11 +9,11 @@ interface Layer {
 
 /** What the lines of a pull have told so far. Bounded, whatever a registry makes the engine say. */
 export class PullProgress {
-  readonly #layers = new Map<string, Layer>()
+  readonly #layers = new Map<string, LayerProgress>()
   #error = ''
-  #last = ''
-  #rest = ''
-  #isSkipping = false
+  #lastLine = ''
+  #partialLine = ''
+  #isSkippingLine = false
 
   /** The engine answers 200 before it tries; what became of it is in the lines after that. */
   get error(): string {
@@ -21,34 +21,35 @@ export class PullProgress {
   }
 
   /** The last line, for an engine that explains itself in no other way. */
-  get last(): string {
-    return this.#last
+  get lastLine(): string {
+    return this.#lastLine
   }
 
   read(piece: string): void {
-    const lines = (this.#rest + piece).split('\n')
-    this.#rest = lines.pop() ?? ''
+    const lines = (this.#partialLine + piece).split('\n')
+    this.#partialLine = lines.pop() ?? ''
     for (const line of lines) {
-      if (!this.#isSkipping) this.#note(line)
-      this.#isSkipping = false
+      if (!this.#isSkippingLine) this.#parseLine(line)
+      this.#isSkippingLine = false
     }
-    if (this.#rest.length <= DOCKER_LIMITS.progressLineCharsMax) return
-    this.#rest = ''
-    this.#isSkipping = true
+    if (this.#partialLine.length <= DOCKER_LIMITS.progressLineCharsMax) return
+    this.#partialLine = ''
+    this.#isSkippingLine = true
   }
 
-  end(): void {
-    if (!this.#isSkipping) this.#note(this.#rest)
-    this.#rest = ''
+  finish(): void {
+    if (!this.#isSkippingLine) this.#parseLine(this.#partialLine)
+    this.#partialLine = ''
   }
 
-  #note(line: string): void {
+  #parseLine(line: string): void {
     if (line.trim() === '' || line.length > DOCKER_LIMITS.progressLineCharsMax) return
-    this.#last = line
-    const entry = parsed(line)
-    this.#error = textAt(entry, 'error') || textAt(entry, 'errorDetail', 'message') || this.#error
-    const id = textAt(entry, 'id')
-    const status = textAt(entry, 'status')
+    this.#lastLine = line
+    const entry = tryParseJson(line)
+    this.#error =
+      stringAt(entry, 'error') || stringAt(entry, 'errorDetail', 'message') || this.#error
+    const id = stringAt(entry, 'id')
+    const status = stringAt(entry, 'status')
     const state = LAYER_STATES[status]
     if (id === '' || state === undefined) return
     if (!this.#layers.has(id) && this.#layers.size >= DOCKER_LIMITS.layersMax) return
@@ -59,15 +60,15 @@ export class PullProgress {
   summary(): string {
     const layers = [...this.#layers.values()]
     if (layers.length === 0) return ''
-    const done = layers.filter(({ isDone }) => isDone).length
+    const doneCount = layers.filter(({ isDone }) => isDone).length
     const received = layers.reduce((sum, layer) => sum + layer.received, 0)
     const total = layers.reduce((sum, layer) => sum + layer.total, 0)
-    const size = total === 0 ? '' : `, ${inMiB(received)} of ${inMiB(total)}`
-    return `${done} of ${layers.length} layers${size}`
+    const size = total === 0 ? '' : `, ${formatMiB(received)} of ${formatMiB(total)}`
+    return `${doneCount} of ${layers.length} layers${size}`
   }
 }
 
-const NEW_LAYER: Layer = { received: 0, total: 0, isDone: false }
+const NEW_LAYER: LayerProgress = { received: 0, total: 0, isDone: false }
 
 /** What the engine's words mean for a layer. */
 const LAYER_STATES: Readonly<Record<string, 'known' | 'downloading' | 'done'>> = {
@@ -80,17 +81,21 @@ const LAYER_STATES: Readonly<Record<string, 'known' | 'downloading' | 'done'>> =
   'Already exists': 'done',
 }
 
-function nextLayer(layer: Layer, state: 'known' | 'downloading' | 'done', entry: unknown): Layer {
+function nextLayer(
+  layer: LayerProgress,
+  state: 'known' | 'downloading' | 'done',
+  entry: unknown,
+): LayerProgress {
   if (state === 'known') return layer
   if (state === 'done') return { ...layer, received: layer.total, isDone: true }
-  const detail = member(entry, 'progressDetail')
+  const detail = getPath(entry, 'progressDetail')
   const total = Math.max(layer.total, numberAt(detail, 'total'))
   return { ...layer, received: Math.min(numberAt(detail, 'current'), total), total }
 }
 
 const BYTES_PER_MIB = 1024 * 1024
 
-function inMiB(bytes: number): string {
+function formatMiB(bytes: number): string {
   const size = bytes / BYTES_PER_MIB
   return `${size < 10 ? size.toFixed(1) : Math.round(size)} MiB`
 }

@@ -8,7 +8,7 @@ import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { findDangling, type ListedContainer } from './dangling-containers.ts'
 import { DockerDriver } from './docker-driver.ts'
 import { DEFAULT_GC, type DockerGc, type DockerPolicy } from './docker-policy.ts'
-import { mayStartFrom } from './image-collector.ts'
+import { mayMatchImage } from './image-collector.ts'
 
 const policy: DockerPolicy = {
   allowPrivileged: false,
@@ -25,7 +25,7 @@ const AT_ONCE: DockerGc = {
   dangling: { ...DEFAULT_GC.dangling, periodMs: 0, graceMs: 0 },
 }
 
-const NOTHING = { starts: new Set<string>(), allocations: new Set<string>(), configs: [] }
+const NOTHING = { handleIds: new Set<string>(), allocationIds: new Set<string>(), configs: [] }
 
 interface Bench {
   readonly engine: FakeEngine
@@ -65,8 +65,8 @@ test('dangling: a container that no allocation knows is ended and removed', asyn
   const kept = bench.launch({ kind: 'runs' })
   for (const launch of [lost, kept]) (await driver().start(launch)).detach()
   // The next agent, with the same data directory.
-  const found = await driver().reconcile({ ...NOTHING, starts: new Set([kept.handle.id]) })
-  assert.equal(found.containers.length, 1)
+  const found = await driver().reconcile({ ...NOTHING, handleIds: new Set([kept.handle.id]) })
+  assert.equal(found.removedContainers.length, 1)
   assert.equal(engine.containerCount, 1)
   assert.equal((await driver().recover(kept.handle)).kind, 'attached')
 })
@@ -75,7 +75,7 @@ test('dangling: containers of another agent on the same engine are left alone', 
   const { engine, bench, driver } = await openBench(t)
   const task = await driver({}, 'other').start(bench.launch({ kind: 'runs' }))
   task.detach()
-  assert.deepEqual((await driver().reconcile(NOTHING)).containers, [])
+  assert.deepEqual((await driver().reconcile(NOTHING)).removedContainers, [])
   assert.equal(engine.containerCount, 1)
 })
 
@@ -85,7 +85,7 @@ test('dangling: a dry run names containers and removes none', async (t) => {
   task.detach()
   const dangling = { ...AT_ONCE.dangling, isDryRun: true }
   const found = await driver({ dangling }).reconcile(NOTHING)
-  assert.deepEqual([found.containers.length, found.isDryRun], [1, true])
+  assert.deepEqual([found.removedContainers.length, found.isDryRun], [1, true])
   assert.equal(engine.containerCount, 1)
 })
 
@@ -94,10 +94,10 @@ test('dangling: they are looked for once in each period, and not at all when swi
   const task = await driver().start(bench.launch({ kind: 'runs' }))
   task.detach()
   const off = { ...AT_ONCE.dangling, isEnabled: false }
-  assert.deepEqual((await driver({ dangling: off }).reconcile(NOTHING)).containers, [])
+  assert.deepEqual((await driver({ dangling: off }).reconcile(NOTHING)).removedContainers, [])
   const hourly = driver({ dangling: { ...AT_ONCE.dangling, periodMs: 3_600_000 } })
-  await hourly.reconcile({ ...NOTHING, starts: new Set([task.handle.id]) })
-  assert.deepEqual((await hourly.reconcile(NOTHING)).containers, [])
+  await hourly.reconcile({ ...NOTHING, handleIds: new Set([task.handle.id]) })
+  assert.deepEqual((await hourly.reconcile(NOTHING)).removedContainers, [])
   assert.equal(engine.containerCount, 1)
 })
 
@@ -106,13 +106,13 @@ const OURS: ListedContainer = {
   imageId: 'i1',
   createdMs: 1_000,
   isRunning: true,
-  startId: 's1',
-  networkOf: '',
+  handleId: 's1',
+  networkAllocationId: '',
   agentId: 'a1',
 }
-const TASKS = { starts: new Set(['known']), allocations: new Set(['living']) }
+const TASKS = { handleIds: new Set(['known']), allocationIds: new Set(['living']) }
 const RULES = { agentId: 'a1', tasks: TASKS, nowMs: 2_000, graceMs: 500 }
-const PAUSE = { startId: '', networkOf: 'gone' }
+const PAUSE = { handleId: '', networkAllocationId: 'gone' }
 const danglingCases: readonly {
   readonly name: string
   readonly container?: Partial<ListedContainer>
@@ -124,16 +124,16 @@ const danglingCases: readonly {
   readonly is: boolean
 }[] = [
   { name: 'one that nobody knows', is: true },
-  { name: 'one that an allocation knows', container: { startId: 'known' }, is: false },
+  { name: 'one that an allocation knows', container: { handleId: 'known' }, is: false },
   { name: 'one exactly as old as the grace', rules: { graceMs: 1_000 }, is: true },
   { name: 'one that is younger', rules: { graceMs: 1_001 }, is: false },
   { name: 'one of another agent', container: { agentId: 'a2' }, is: false },
   { name: 'one without an agent', container: { agentId: '' }, rules: { agentId: '' }, is: false },
-  { name: 'one that nobody started for a task', container: { startId: '' }, is: false },
+  { name: 'one that nobody started for a task', container: { handleId: '' }, is: false },
   { name: 'the network of an allocation that is gone', container: PAUSE, is: true },
   {
     name: 'the network of an allocation that lives',
-    container: { ...PAUSE, networkOf: 'living' },
+    container: { ...PAUSE, networkAllocationId: 'living' },
     is: false,
   },
   { name: 'a young network', container: PAUSE, rules: { graceMs: 1_001 }, is: false },
@@ -157,9 +157,9 @@ test('containers: one is kept in the engine after its end where the node says so
   const { engine, bench, driver } = await openBench(t)
   const task = await driver({ removesContainers: false }).start(bench.script('exit 0'))
   await task.exited
-  await task.forget()
+  await task.destroyRecords()
   const keeps = driver({ removesContainers: false })
-  assert.deepEqual((await keeps.reconcile(NOTHING)).containers, [])
+  assert.deepEqual((await keeps.reconcile(NOTHING)).removedContainers, [])
   assert.equal(engine.containerCount, 1)
 })
 
@@ -167,15 +167,15 @@ test('containers: one is kept in the engine after its end where the node says so
 async function useImage({ bench, driver }: Bench, gc: Partial<DockerGc> = {}): Promise<void> {
   const task = await driver(gc).start(bench.script('exit 0'))
   await task.exited
-  await task.forget()
+  await task.destroyRecords()
 }
 
 test('images: one that no allocation needs is removed by the next agent too', async (t) => {
   const bench = await openBench(t)
   bench.engine.images.add('untouched:1')
   await useImage(bench)
-  const { images } = await bench.driver().reconcile(NOTHING)
-  assert.deepEqual(images, ['box:1'])
+  const { removedImages } = await bench.driver().reconcile(NOTHING)
+  assert.deepEqual(removedImages, ['box:1'])
   assert.deepEqual([...bench.engine.images], ['untouched:1'])
 })
 
@@ -193,12 +193,12 @@ test('images: one is removed after its delay, also when the agent restarts meanw
     })
   const task = await make().start(bench.bench.script('exit 0'))
   await task.exited
-  await task.forget()
-  assert.deepEqual((await make().reconcile(NOTHING)).images, [])
+  await task.destroyRecords()
+  assert.deepEqual((await make().reconcile(NOTHING)).removedImages, [])
   nowMs += 179_999
-  assert.deepEqual((await make().reconcile(NOTHING)).images, [])
+  assert.deepEqual((await make().reconcile(NOTHING)).removedImages, [])
   nowMs += 1
-  assert.deepEqual((await make().reconcile(NOTHING)).images, ['box:1'])
+  assert.deepEqual((await make().reconcile(NOTHING)).removedImages, ['box:1'])
 })
 
 test('images: one that a container or a waiting task needs is kept', async (t) => {
@@ -206,18 +206,24 @@ test('images: one that a container or a waiting task needs is kept', async (t) =
   const running = await bench.driver().start(bench.bench.launch({ kind: 'runs' }))
   running.detach()
   const starts = new Set([running.handle.id])
-  assert.deepEqual((await bench.driver().reconcile({ ...NOTHING, starts })).images, [])
-  await running.forget()
+  assert.deepEqual(
+    (await bench.driver().reconcile({ ...NOTHING, handleIds: starts })).removedImages,
+    [],
+  )
+  await running.destroyRecords()
   const configs = [{ image: 'box:${meta.release}' }]
   const waiting = { ...NOTHING, configs }
-  assert.deepEqual((await bench.driver().reconcile(waiting)).images, [])
-  assert.deepEqual((await bench.driver().reconcile(NOTHING)).images, ['box:1'])
+  assert.deepEqual((await bench.driver().reconcile(waiting)).removedImages, [])
+  assert.deepEqual((await bench.driver().reconcile(NOTHING)).removedImages, ['box:1'])
 })
 
 test('images: they are kept where the node says so', async (t) => {
   const bench = await openBench(t)
   await useImage(bench, { removesImages: false })
-  assert.deepEqual((await bench.driver({ removesImages: false }).reconcile(NOTHING)).images, [])
+  assert.deepEqual(
+    (await bench.driver({ removesImages: false }).reconcile(NOTHING)).removedImages,
+    [],
+  )
   assert.ok(bench.engine.images.has('box:1'))
 })
 
@@ -234,5 +240,5 @@ const imageNames = [
 ]
 for (const { wanted, name, may } of imageNames) {
   const text = `${JSON.stringify(wanted)} may${may ? '' : ' not'} start from ${name}`
-  test(`images: ${text}`, () => assert.equal(mayStartFrom(wanted, name), may))
+  test(`images: ${text}`, () => assert.equal(mayMatchImage(wanted, name), may))
 }

@@ -1,7 +1,7 @@
 import { Fault } from '@reeve/kit/fault.ts'
 
 /** One entry of `volumes`: `source:target[:options]`. */
-interface Volume {
+interface VolumeEntry {
   readonly source: string
   /** Absolute, inside the container. */
   readonly target: string
@@ -13,7 +13,7 @@ interface Volume {
  * What the option text of a volume may hold. Engines know more, some of which mount further host
  * directories (`O,upperdir=…`) or change their owner (`U`), so anything else is rejected.
  */
-const OPTIONS: ReadonlySet<string> = new Set([
+const ALLOWED_VOLUME_OPTIONS: ReadonlySet<string> = new Set([
   'ro',
   'rw',
   'z',
@@ -28,27 +28,30 @@ const OPTIONS: ReadonlySet<string> = new Set([
 ])
 
 /** Fault `task-config` for what is not a volume, or has an option that is not allowed. */
-export function parseVolume(volume: string): Volume {
+export function parseVolume(volume: string): VolumeEntry {
   const name = JSON.stringify(volume)
-  const [source = '', target = '', options = '', ...more] = volume.split(':')
-  if (source === '' || !target.startsWith('/') || more.length > 0) {
+  const [source = '', target = '', options = '', ...extraParts] = volume.split(':')
+  if (source === '' || !target.startsWith('/') || extraParts.length > 0) {
     throw new Fault('task-config', `volumes: ${name} is not source:target or source:target:options`)
   }
   // The engine would take them; tables of mounts and logs are read line by line.
   if (/\p{Cc}/u.test(volume)) {
     throw new Fault('task-config', `volumes: ${name} holds control characters`)
   }
-  const unknown = options === '' ? undefined : options.split(',').find((one) => !OPTIONS.has(one))
-  if (unknown === undefined) return { source, target, options }
+  const unknownOption =
+    options === ''
+      ? undefined
+      : options.split(',').find((option) => !ALLOWED_VOLUME_OPTIONS.has(option))
+  if (unknownOption === undefined) return { source, target, options }
   throw new Fault(
     'task-config',
-    `volumes: the option ${JSON.stringify(unknown)} of ${name} is not allowed; ` +
-      `allowed are ${[...OPTIONS].join(', ')}`,
+    `volumes: the option ${JSON.stringify(unknownOption)} of ${name} is not allowed; ` +
+      `allowed are ${[...ALLOWED_VOLUME_OPTIONS].join(', ')}`,
   )
 }
 
 /** Adds the label that the node gives all its volumes, unless the volume has one of its own. */
-export function withLabel(bind: string, label: string): string {
+export function addSelinuxLabel(bind: string, label: string): string {
   if (label === '') return bind
   const [source = '', target = '', options = ''] = bind.split(':')
   const parts = options === '' ? [] : options.split(',')

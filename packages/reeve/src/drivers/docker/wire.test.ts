@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { usageFromStats } from './container-usage.ts'
-import { FrameReader, type Frame } from './frames.ts'
+import { FrameReader, type LogFrame } from './frames.ts'
 import { parseImageReference } from './image-reference.ts'
 import { LineReader } from './line-reader.ts'
-import { LogCursor, LOG_START, readEntry, sinceOf } from './log-position.ts'
+import { LogCursor, LOG_START, parseEntry, sinceParameter } from './log-position.ts'
 
-function encode({ stream, bytes }: Frame): Buffer {
+function encode({ stream, bytes }: LogFrame): Buffer {
   const head = Buffer.alloc(8)
   head[0] = stream === 'stdout' ? 1 : 2
   head.writeUInt32BE(bytes.length, 4)
@@ -24,12 +24,12 @@ test('frames: cut anywhere, they come out as they went in', () => {
     fc.property(fc.array(frame), fc.array(fc.nat(20)), (frames, cuts) => {
       const reader = new FrameReader()
       let bytes = Buffer.concat(frames.map(encode))
-      const found: Frame[] = []
+      const found: LogFrame[] = []
       for (const cut of cuts) {
         found.push(...reader.read(bytes.subarray(0, cut)))
         bytes = bytes.subarray(cut)
       }
-      found.push(...reader.read(bytes), ...reader.end())
+      found.push(...reader.read(bytes), ...reader.flush())
       assert.deepEqual(
         found.map(({ stream, bytes: piece }) => [stream, piece.toString('hex')]),
         frames.map(({ stream, bytes: piece }) => [stream, piece.toString('hex')]),
@@ -38,19 +38,19 @@ test('frames: cut anywhere, they come out as they went in', () => {
   )
 })
 
-test('frames: one that claims more than there is comes as far as it came', () => {
+test('frames: a truncated frame returns the received part', () => {
   const reader = new FrameReader()
   const whole = encode({ stream: 'stderr', bytes: Buffer.from('abcdef') })
   assert.deepEqual(reader.read(whole.subarray(0, 11)), [])
-  assert.deepEqual(reader.end(), [{ stream: 'stderr', bytes: Buffer.from('abc') }])
+  assert.deepEqual(reader.flush(), [{ stream: 'stderr', bytes: Buffer.from('abc') }])
 })
 
 test('lines: the log of a terminal comes line by line, the rest at the end', () => {
   const reader = new LineReader()
-  const texts = (frames: readonly Frame[]): string[] => frames.map(({ bytes }) => String(bytes))
+  const texts = (frames: readonly LogFrame[]): string[] => frames.map(({ bytes }) => String(bytes))
   assert.deepEqual(texts(reader.read(Buffer.from('a\nb'))), ['a\n'])
   assert.deepEqual(texts(reader.read(Buffer.from('c\n\nd'))), ['bc\n', '\n'])
-  assert.deepEqual(texts(reader.end()), ['d'])
+  assert.deepEqual(texts(reader.flush()), ['d'])
 })
 
 const entries = [
@@ -62,14 +62,14 @@ const entries = [
 const BASE_NS = BigInt(Date.parse('2026-01-02T03:04:05Z')) * 1_000_000n
 for (const c of entries) {
   test(`log entries: ${c.text}`, () => {
-    const { atNs, bytes } = readEntry(Buffer.from(c.text))
+    const { atNs, bytes } = parseEntry(Buffer.from(c.text))
     assert.equal(atNs, c.ns === undefined ? undefined : BASE_NS + c.ns)
     assert.equal(String(bytes), c.rest)
   })
 }
 
 test('log entries: asked again, each is written once, also those of one moment', () => {
-  const at = (ns: number, text: string): Frame => {
+  const at = (ns: number, text: string): LogFrame => {
     const fraction = String(ns).padStart(9, '0')
     return { stream: 'stdout', bytes: Buffer.from(`2026-01-02T03:04:05.${fraction}Z ${text}`) }
   }
@@ -86,13 +86,16 @@ test('log entries: asked again, each is written once, also those of one moment',
 
 test('log entries: the engine is asked from just before the older of the two streams on', () => {
   const mark = (atNs: string): { atNs: string; count: number } => ({ atNs, count: 1 })
-  assert.equal(sinceOf({ stdout: mark('7000000005'), stderr: mark('9000000000') }), '6.999000005')
-  assert.equal(sinceOf({ stdout: mark('7000000005'), stderr: mark('0') }), '6.999000005')
-  assert.equal(sinceOf(LOG_START), '0.000000000')
+  assert.equal(
+    sinceParameter({ stdout: mark('7000000005'), stderr: mark('9000000000') }),
+    '6.999000005',
+  )
+  assert.equal(sinceParameter({ stdout: mark('7000000005'), stderr: mark('0') }), '6.999000005')
+  assert.equal(sinceParameter(LOG_START), '0.000000000')
 })
 
 test('log entries: what follows a new one is new, also when the clock was set back', () => {
-  const at = (second: number): Frame => {
+  const at = (second: number): LogFrame => {
     const bytes = Buffer.from(`2026-01-02T03:04:0${second}Z ${second}`)
     return { stream: 'stdout', bytes }
   }

@@ -1,5 +1,5 @@
-import type { DescribedSettings } from '../settings/described-settings.ts'
-import { TaskSettings } from '../settings/task-settings.ts'
+import type { ConfigFieldDocs } from '../settings/described-settings.ts'
+import { ConfigReader } from '../settings/task-settings.ts'
 
 /** The settings of `exec`. */
 export interface ExecConfig {
@@ -7,8 +7,8 @@ export interface ExecConfig {
   readonly args: readonly string[]
   /** As the task sees it. */
   readonly workDir: string | undefined
-  readonly isPidShared: boolean
-  readonly isIpcShared: boolean
+  readonly sharesPidNamespace: boolean
+  readonly sharesIpcNamespace: boolean
   readonly capAdd: readonly string[]
   readonly capDrop: readonly string[]
 }
@@ -30,21 +30,21 @@ export const EXEC_SETTINGS = {
       'never `setuid` or `setgid`.',
   ],
   cap_drop: ['list(string)', 'Capabilities to drop.'],
-} as const satisfies DescribedSettings
+} as const satisfies ConfigFieldDocs
 
 export function readExecConfig(config: Readonly<Record<string, unknown>>): ExecConfig {
-  const settings = new TaskSettings(config, { of: 'exec', known: Object.keys(EXEC_SETTINGS) })
-  const workDir = settings.text('work_dir')
+  const reader = new ConfigReader(config, { owner: 'exec', known: Object.keys(EXEC_SETTINGS) })
+  const workDir = reader.string('work_dir')
   if (workDir !== undefined && !workDir.startsWith('/')) {
-    throw settings.refuse('work_dir', 'must begin with / : it is a path inside the task')
+    throw reader.fault('work_dir', 'must begin with / : it is a path inside the task')
   }
   return {
-    command: settings.requiredText('command'),
-    args: settings.texts('args') ?? [],
+    command: reader.requiredString('command'),
+    args: reader.strings('args') ?? [],
     workDir,
-    isPidShared: settings.oneOf('pid_mode', ['private', 'host']) === 'host',
-    isIpcShared: settings.oneOf('ipc_mode', ['private', 'host']) === 'host',
-    capAdd: settings.texts('cap_add') ?? [],
-    capDrop: settings.texts('cap_drop') ?? [],
+    sharesPidNamespace: reader.oneOf('pid_mode', ['private', 'host']) === 'host',
+    sharesIpcNamespace: reader.oneOf('ipc_mode', ['private', 'host']) === 'host',
+    capAdd: reader.strings('cap_add') ?? [],
+    capDrop: reader.strings('cap_drop') ?? [],
   }
 }

@@ -4,32 +4,32 @@ import { join } from 'node:path'
 import { pid } from 'node:process'
 import {
   HOST_NETWORK,
-  NO_JOB,
+  NO_IDENTITY,
   readHostAccounts,
-  withDeadline,
+  withTimeout,
   type DriverHealth,
   type HostUser,
   type Recovery,
   type RunningTask,
-  type SweepingDriver,
+  type OrphanKillingDriver,
   type TaskHandle,
   type TaskLaunch,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { planCgroups } from '../native/cgroup-plan.ts'
-import type { NativeFacts, NativeRuntime } from '../native/native-runtime.ts'
-import { hostnameOf, rootEntries, type HostTexts } from '../native/isolation.ts'
-import type { TaskPlan } from '../native/task-spec.ts'
-import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
+import type { NativeCapabilities, NativeSupervisor } from '../native/native-runtime.ts'
+import { effectiveHostname, rootfsEntries, type HostFiles } from '../native/isolation.ts'
+import type { TaskSpecInput } from '../native/task-spec.ts'
+import { DEFAULT_CAPS, grantedCapabilities } from '../settings/capabilities.ts'
 import { readExecConfig, type ExecConfig } from './exec-config.ts'
-import { taskAccount, type AccountPolicy, type TaskAccount } from './task-account.ts'
+import { resolveTaskAccount, type AccountPolicy, type TaskAccount } from './task-account.ts'
 
 /** Who a task is that asks to be nobody in particular. */
 const DEFAULT_USER = 'nobody'
 
 /** How long a trial task may take. */
-const TRIAL_MS_MAX = 10_000
+const TRIAL_TIMEOUT_MS = 10_000
 
 /** What isolated tasks may do on this node. */
 export interface ExecPolicy extends AccountPolicy {
@@ -48,19 +48,19 @@ export interface ExecPolicy extends AccountPolicy {
 
 export interface ExecDriverOptions {
   readonly clock: Clock
-  readonly helper: NativeRuntime
+  readonly helper: NativeSupervisor
   readonly policy: ExecPolicy
   /** For the trial task. */
   readonly stateDir: string
 }
 
 /** Runs programs of the machine in a world of their own: files, processes, user, limits. */
-export class ExecDriver implements SweepingDriver {
+export class ExecDriver implements OrphanKillingDriver {
   readonly name = 'exec'
   readonly isolation = 'chroot'
   readonly defaultUser: string
   readonly #options: ExecDriverOptions
-  #wasTried = false
+  #hasRunTrial = false
 
   constructor(options: ExecDriverOptions) {
     this.#options = options
@@ -70,17 +70,19 @@ export class ExecDriver implements SweepingDriver {
   async fingerprint(): Promise<DriverHealth> {
     const { helper, policy } = this.#options
     try {
-      const facts = await helper.facts()
-      if (facts.uid !== 0) throw new Fault('task-unstartable', 'isolation needs an agent of root')
-      if (facts.isolationTrouble !== '') throw new Fault('task-unstartable', facts.isolationTrouble)
+      const capabilities = await helper.capabilities()
+      if (capabilities.uid !== 0)
+        throw new Fault('task-unstartable', 'isolation needs an agent of root')
+      if (capabilities.isolationProblem !== '')
+        throw new Fault('task-unstartable', capabilities.isolationProblem)
       // Really starting something is worth a process once, not every half minute.
-      if (!this.#wasTried) await this.#trial()
-      this.#wasTried = true
+      if (!this.#hasRunTrial) await this.#runTrialTask()
+      this.#hasRunTrial = true
       const attributes = {
         'driver.exec': '1',
         'driver.exec.helper': '1',
-        'driver.exec.seccomp': facts.hasSeccomp ? '1' : '0',
-        'driver.exec.cgroup': facts.layout.kind,
+        'driver.exec.seccomp': capabilities.hasSeccomp ? '1' : '0',
+        'driver.exec.cgroup': capabilities.layout.kind,
         'driver.exec.caps': policy.allowCaps.join(','),
       }
       return { detected: true, healthy: true, description: 'Healthy', attributes }
@@ -89,8 +91,8 @@ export class ExecDriver implements SweepingDriver {
     }
   }
 
-  expectStart(): void {
-    this.#options.helper.expectStart()
+  prewarm(): void {
+    this.#options.helper.prewarm()
   }
 
   shareCores(cores: readonly number[]): Promise<void> {
@@ -100,28 +102,36 @@ export class ExecDriver implements SweepingDriver {
   async start(launch: TaskLaunch): Promise<RunningTask> {
     const { helper } = this.#options
     const config = readExecConfig(launch.config)
-    const account = await this.#accountOf(launch)
-    const plan = this.#plan({ launch, config, account }, await helper.facts(), await hostTexts())
-    if (launch.user === '') await giveDirectories(launch, account)
-    return helper.start(plan)
+    const account = await this.#resolveAccount(launch)
+    const specInput = this.#buildSpecInput(
+      { launch, config, account },
+      await helper.capabilities(),
+      await readHostFiles(),
+    )
+    if (launch.user === '') await chownTaskDirectories(launch, account)
+    return helper.start(specInput)
   }
 
   recover(handle: TaskHandle): Promise<Recovery> {
     return this.#options.helper.recover(handle)
   }
 
-  sweep(known: ReadonlySet<string>): Promise<void> {
-    return this.#options.helper.sweep(known)
+  killOrphans(known: ReadonlySet<string>): Promise<void> {
+    return this.#options.helper.killOrphans(known)
   }
 
-  async #accountOf({ user }: TaskLaunch): Promise<TaskAccount> {
+  async #resolveAccount({ user }: TaskLaunch): Promise<TaskAccount> {
     const accounts = await readHostAccounts()
-    return taskAccount(user === '' ? this.defaultUser : user, accounts, this.#options.policy)
+    return resolveTaskAccount(user === '' ? this.defaultUser : user, accounts, this.#options.policy)
   }
 
-  #plan({ launch, config, account }: PlanInput, facts: NativeFacts, host: HostTexts): TaskPlan {
+  #buildSpecInput(
+    { launch, config, account }: ResolvedLaunch,
+    capabilities: NativeCapabilities,
+    hostFiles: HostFiles,
+  ): TaskSpecInput {
     const { policy, helper } = this.#options
-    if ((config.isPidShared || config.isIpcShared) && !policy.allowHostNamespaces) {
+    if ((config.sharesPidNamespace || config.sharesIpcNamespace) && !policy.allowHostNamespaces) {
       throw new Fault('task-config', 'pid_mode and ipc_mode "host" are not allowed on this node')
     }
     const { handle, network, resources } = launch
@@ -134,21 +144,21 @@ export class ExecDriver implements SweepingDriver {
       user: `${account.uid}:${account.gid}`,
       groups: account.groups,
       denyUsers: policy.denyUsers,
-      caps: capsOf(account, config, policy),
-      seccomp: facts.hasSeccomp,
+      caps: capabilitiesOf(account, config, policy),
+      seccomp: capabilities.hasSeccomp,
       isolate: {
         root: join(handle.dir, 'root'),
-        hostname: hostnameOf(launch, host),
-        pidNamespace: !config.isPidShared,
-        ipcNamespace: !config.isIpcShared,
-        entries: rootEntries({ launch, user: account, host, chrootEnv: policy.chrootEnv }),
+        hostname: effectiveHostname(launch, hostFiles),
+        pidNamespace: !config.sharesPidNamespace,
+        ipcNamespace: !config.sharesIpcNamespace,
+        entries: rootfsEntries({ launch, user: account, hostFiles, chrootEnv: policy.chrootEnv }),
       },
       ...(network.namespacePath === undefined ? {} : { netns: network.namespacePath }),
-      ...planCgroups(facts.layout, {
-        id: helper.groupOf(handle),
+      ...planCgroups(capabilities.layout, {
+        id: helper.cgroupNameOf(handle),
         resources,
-        isLimited: true,
-        isCpuHard: policy.isCpuHard,
+        hasLimits: true,
+        hasHardCpuLimit: policy.isCpuHard,
         pidsMax: policy.pidsMax,
         coreCount: availableParallelism(),
       }),
@@ -156,53 +166,59 @@ export class ExecDriver implements SweepingDriver {
   }
 
   /** Starts `true` as any task is started. */
-  async #trial(): Promise<void> {
+  async #runTrialTask(): Promise<void> {
     const { clock, stateDir } = this.#options
-    const launch = await trialLaunch(join(stateDir, 'trial'))
+    const launch = await createTrialLaunch(join(stateDir, 'trial'))
     const task = await this.start(launch)
-    const deadline = { clock, ms: TRIAL_MS_MAX, what: 'a trial task' }
+    const deadline = { clock, timeoutMs: TRIAL_TIMEOUT_MS, operation: 'a trial task' }
     try {
-      const { exitCode } = await withDeadline(task.exited, deadline)
+      const { exitCode } = await withTimeout(task.exited, deadline)
       if (exitCode === 0) return
       throw new Fault('task-start', `a trial task ended with the status ${exitCode}`)
     } finally {
       await task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
-      await task.forget()
+      await task.destroyRecords()
     }
   }
 }
 
 /** With one of these a task becomes root or joins any group, whatever the node denies. */
-const IDENTITY_CAPS: readonly string[] = ['setuid', 'setgid']
+const IDENTITY_CHANGING_CAPS: readonly string[] = ['setuid', 'setgid']
 
-function capsOf(
+function capabilitiesOf(
   { uid }: TaskAccount,
   { capAdd, capDrop }: ExecConfig,
   { allowCaps }: ExecPolicy,
 ): readonly string[] {
   // A task that is not root has none unless it asks.
   const base = uid === 0 ? DEFAULT_CAPS : []
-  const caps = grantedCaps({ base, add: capAdd, drop: capDrop, allowed: allowCaps })
-  const changing = uid === 0 ? [] : caps.filter((name) => IDENTITY_CAPS.includes(name))
-  if (changing.length === 0) return caps
+  const caps = grantedCapabilities({
+    defaults: base,
+    add: capAdd,
+    drop: capDrop,
+    allowed: allowCaps,
+  })
+  const identityChanging =
+    uid === 0 ? [] : caps.filter((name) => IDENTITY_CHANGING_CAPS.includes(name))
+  if (identityChanging.length === 0) return caps
   throw new Fault(
     'task-config',
-    `cap_add: ${changing.join(' and ')} would let the task become any user or group: only a task ` +
+    `cap_add: ${identityChanging.join(' and ')} would let the task become any user or group: only a task ` +
       'of root may have it, where the node allows root (plugin "exec", denied_users)',
   )
 }
 
-interface PlanInput {
+interface ResolvedLaunch {
   readonly launch: TaskLaunch
   readonly config: ExecConfig
   readonly account: TaskAccount
 }
 
-let trials = 0
+let trialCount = 0
 
-async function trialLaunch(dir: string): Promise<TaskLaunch> {
-  trials += 1
-  const id = `trial-${pid}-${trials}`
+async function createTrialLaunch(dir: string): Promise<TaskLaunch> {
+  trialCount += 1
+  const id = `trial-${pid}-${trialCount}`
   const [taskDir, allocDir] = [join(dir, 'task'), join(dir, 'alloc')]
   const paths = { localDir: join(taskDir, 'local'), secretsDir: join(taskDir, 'secrets') }
   for (const path of [join(allocDir, 'logs'), join(taskDir, 'tmp'), ...Object.values(paths)]) {
@@ -211,7 +227,7 @@ async function trialLaunch(dir: string): Promise<TaskLaunch> {
   const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
   return {
     handle: { driver: 'exec', id, allocationId: id, task: 'trial', dir: join(dir, id), bootId },
-    about: NO_JOB,
+    identity: NO_IDENTITY,
     config: { command: 'true' },
     env: { PATH: '/usr/bin:/bin' },
     user: '',
@@ -225,17 +241,17 @@ async function trialLaunch(dir: string): Promise<TaskLaunch> {
   }
 }
 
-async function hostTexts(): Promise<HostTexts> {
+async function readHostFiles(): Promise<HostFiles> {
   const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
   const [hosts, resolvConf] = await Promise.all([read('/etc/hosts'), read('/etc/resolv.conf')])
   return { hostname: hostname(), hosts, resolvConf }
 }
 
 /** The agent made them for itself, not knowing whose they would be. */
-async function giveDirectories(launch: TaskLaunch, user: HostUser): Promise<void> {
+async function chownTaskDirectories(launch: TaskLaunch, user: HostUser): Promise<void> {
   const { taskDir, localDir, secretsDir } = launch
   for (const path of [localDir, secretsDir, join(taskDir, 'tmp')]) {
-    const found = await lstat(path)
-    if (found.isDirectory() && found.uid === 0) await lchown(path, user.uid, user.gid)
+    const stats = await lstat(path)
+    if (stats.isDirectory() && stats.uid === 0) await lchown(path, user.uid, user.gid)
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { taskAccount, type AccountPolicy } from './task-account.ts'
+import { resolveTaskAccount, type AccountPolicy } from './task-account.ts'
 
 const host = {
   users: [
@@ -90,7 +90,7 @@ const accepted = [
 ]
 for (const { name, wanted, ids, groups, more } of accepted)
   test(`task account: ${name}`, () => {
-    const account = taskAccount(wanted, host, { ...policy, ...more })
+    const account = resolveTaskAccount(wanted, host, { ...policy, ...more })
     assert.deepEqual([account.uid, account.gid], ids)
     assert.deepEqual(account.groups, groups)
   })
@@ -136,14 +136,14 @@ const refusals = [
 ]
 for (const { name, wanted, says, more } of refusals)
   test(`task account: ${name} is refused`, () => {
-    assert.throws(() => taskAccount(wanted, host, { ...policy, ...more }), {
+    assert.throws(() => resolveTaskAccount(wanted, host, { ...policy, ...more }), {
       kind: 'task-config',
       message: says,
     })
   })
 
 test('task account: a name that does not exist is named', () => {
-  assert.throws(() => taskAccount('nope', host, policy), {
+  assert.throws(() => resolveTaskAccount('nope', host, policy), {
     kind: 'task-unstartable',
     message: 'user "nope" does not exist on this node',
   })

@@ -1,4 +1,4 @@
-import { lookupUser, type HostAccounts, type HostUser } from '../../agent/index.ts'
+import { getUserIn, type HostAccounts, type HostUser } from '../../agent/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 
 /** The accounts that isolated tasks may run as on this node. Each entry is a name or a number. */
@@ -17,7 +17,7 @@ export interface TaskAccount extends HostUser {
 }
 
 /** Groups of root lead to root's files. */
-const ROOT = 0
+const ROOT_ID = 0
 
 /**
  * The account of a task that asks for `wanted`. A group that the task names itself (`uid:gid`) must
@@ -25,60 +25,60 @@ const ROOT = 0
  * from the supplementary ones, which the task did not choose, and refused as the primary one. Root
  * keeps its groups: where the node lets a task be root, its groups give it nothing more.
  */
-export function taskAccount(
-  wanted: string,
+export function resolveTaskAccount(
+  requestedUser: string,
   host: HostAccounts,
   policy: AccountPolicy,
 ): TaskAccount {
-  const user = lookupUser(host.users, wanted)
-  const names = host.users.filter(({ uid }) => uid === user.uid).map(({ name }) => name)
-  if (isListed(policy.denyUsers, user.uid, [user.name, ...names])) {
-    throw refused(
+  const user = getUserIn(host.users, requestedUser)
+  const userNames = host.users.filter(({ uid }) => uid === user.uid).map(({ name }) => name)
+  if (isListed(policy.denyUsers, user.uid, [user.name, ...userNames])) {
+    throw accountFault(
       `user ${JSON.stringify(user.name)} is not allowed on this node (plugin "exec", denied_users)`,
     )
   }
   const supplementary = host.groups
-    .filter(({ members }) => members.some((member) => names.includes(member)))
+    .filter(({ members }) => members.some((member) => userNames.includes(member)))
     .map(({ gid }) => gid)
-  const primary = host.users.filter(({ uid }) => uid === user.uid).map(({ gid }) => gid)
-  const isOwn = [...primary, ...supplementary].includes(user.gid)
-  if (!isOwn && !isAllowed(host, policy.allowGroups, user.gid)) {
-    throw refused(
+  const primaryGroups = host.users.filter(({ uid }) => uid === user.uid).map(({ gid }) => gid)
+  const isUsersGroup = [...primaryGroups, ...supplementary].includes(user.gid)
+  if (!isUsersGroup && !isGroupAllowed(host, policy.allowGroups, user.gid)) {
+    throw accountFault(
       `group ${user.gid} is not a group of user ${user.uid} on this node: choose one that is, or ` +
         'have the node allow it (plugin "exec", allow_groups)',
     )
   }
-  if (user.uid === ROOT) return { ...user, groups: distinct(supplementary) }
+  if (user.uid === ROOT_ID) return { ...user, groups: unique(supplementary) }
   const isDenied = (gid: number): boolean =>
-    gid === ROOT || isListed(policy.denyGroups, gid, namesOf(host, gid))
+    gid === ROOT_ID || isListed(policy.denyGroups, gid, groupNamesOf(host, gid))
   if (isDenied(user.gid)) {
-    throw refused(
-      `group ${describe(host, user.gid)} of user ${JSON.stringify(user.name)} is not allowed on ` +
+    throw accountFault(
+      `group ${describeGroup(host, user.gid)} of user ${JSON.stringify(user.name)} is not allowed on ` +
         'this node (plugin "exec", denied_groups)',
     )
   }
-  return { ...user, groups: distinct(supplementary.filter((gid) => !isDenied(gid))) }
+  return { ...user, groups: unique(supplementary.filter((gid) => !isDenied(gid))) }
 }
 
-function isAllowed(host: HostAccounts, allowed: readonly string[], gid: number): boolean {
-  return allowed.includes('all') || isListed(allowed, gid, namesOf(host, gid))
+function isGroupAllowed(host: HostAccounts, allowed: readonly string[], gid: number): boolean {
+  return allowed.includes('all') || isListed(allowed, gid, groupNamesOf(host, gid))
 }
 
 function isListed(list: readonly string[], id: number, names: readonly string[]): boolean {
   return list.some((entry) => entry === String(id) || names.includes(entry))
 }
 
-function namesOf({ groups }: HostAccounts, gid: number): readonly string[] {
+function groupNamesOf({ groups }: HostAccounts, gid: number): readonly string[] {
   return groups.filter((group) => group.gid === gid).map(({ name }) => name)
 }
 
-function describe(host: HostAccounts, gid: number): string {
-  const [name] = namesOf(host, gid)
+function describeGroup(host: HostAccounts, gid: number): string {
+  const [name] = groupNamesOf(host, gid)
   return name === undefined ? String(gid) : `${JSON.stringify(name)} (${gid})`
 }
 
-const distinct = (gids: readonly number[]): readonly number[] => [...new Set(gids)]
+const unique = (gids: readonly number[]): readonly number[] => [...new Set(gids)]
 
-function refused(message: string): Fault {
+function accountFault(message: string): Fault {
   return new Fault('task-config', message)
 }

@@ -4,15 +4,18 @@ import { basename, dirname } from 'node:path'
 import { isMissing } from '../../agent/index.ts'
 
 /** The numbers of the files `<prefix>.<n>` that exist, smallest first. */
-export async function logNumbers(prefix: string): Promise<readonly number[]> {
-  const start = `${basename(prefix)}.`
+export async function listLogNumbers(prefix: string): Promise<readonly number[]> {
+  const filePrefix = `${basename(prefix)}.`
   const names = await readdir(dirname(prefix)).catch((thrown: unknown) => {
     if (isMissing(thrown)) return []
     throw thrown
   })
   return names
-    .filter((name) => name.startsWith(start) && /^(0|[1-9]\d{0,8})$/.test(name.slice(start.length)))
-    .map((name) => Number(name.slice(start.length)))
+    .filter(
+      (name) =>
+        name.startsWith(filePrefix) && /^(0|[1-9]\d{0,8})$/.test(name.slice(filePrefix.length)),
+    )
+    .map((name) => Number(name.slice(filePrefix.length)))
     .toSorted((a, b) => a - b)
 }
 

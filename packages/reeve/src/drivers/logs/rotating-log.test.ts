@@ -4,29 +4,29 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { logNumbers } from './log-sequence.ts'
-import { RotatingLog } from './rotating-log.ts'
+import { listLogNumbers } from './log-sequence.ts'
+import { RotatingLogWriter } from './rotating-log.ts'
 
 async function contents(prefix: string): Promise<readonly string[]> {
-  const numbers = await logNumbers(prefix)
+  const numbers = await listLogNumbers(prefix)
   return Promise.all(numbers.map((number) => readFile(`${prefix}.${number}`, 'latin1')))
 }
 
 test('rotating log: files are cut at exactly the limit and the newest are kept', async (t) => {
   const prefix = join(await temporaryDirectory(t), 'web.stdout')
-  const log = new RotatingLog({ prefix, maxFiles: 2, maxFileBytes: 4 })
+  const log = new RotatingLogWriter({ prefix, maxFiles: 2, maxFileBytes: 4 })
   await log.write(Buffer.from('abcdefghij'))
   await log.write(Buffer.from('kl'))
   await log.write(Buffer.from('m'))
   await log.close()
-  assert.deepEqual(await logNumbers(prefix), [2, 3])
+  assert.deepEqual(await listLogNumbers(prefix), [2, 3])
   assert.deepEqual(await contents(prefix), ['ijkl', 'm'])
 })
 
 test('rotating log: a later start appends to the newest file', async (t) => {
   const prefix = join(await temporaryDirectory(t), 'web.stdout')
   for (const word of ['one', 'two', 'six']) {
-    const log = new RotatingLog({ prefix, maxFiles: 9, maxFileBytes: 5 })
+    const log = new RotatingLogWriter({ prefix, maxFiles: 9, maxFileBytes: 5 })
     await log.write(Buffer.from(word))
     await log.close()
     await log.close()
@@ -40,14 +40,18 @@ test('rotating log: neighbours with like names are not part of the sequence', as
     await writeFile(join(dir, name), '')
   }
   await writeFile(join(dir, 'web.stdout.3'), '')
-  assert.deepEqual(await logNumbers(join(dir, 'web.stdout')), [3])
+  assert.deepEqual(await listLogNumbers(join(dir, 'web.stdout')), [3])
 })
 
 test('rotating log: a link is not followed, what cannot be written is counted', async (t) => {
   const dir = await temporaryDirectory(t)
   await writeFile(join(dir, 'precious'), 'keep')
   await symlink(join(dir, 'precious'), join(dir, 'web.stdout.0'))
-  const log = new RotatingLog({ prefix: join(dir, 'web.stdout'), maxFiles: 2, maxFileBytes: 4 })
+  const log = new RotatingLogWriter({
+    prefix: join(dir, 'web.stdout'),
+    maxFiles: 2,
+    maxFileBytes: 4,
+  })
   await log.write(Buffer.from('lost'))
   assert.equal(log.droppedBytes, 4)
   assert.equal(await readFile(join(dir, 'precious'), 'utf8'), 'keep')
@@ -66,7 +70,7 @@ test('rotating log: the files together are the newest bytes that were written', 
       round += 1
       const prefix = join(dir, String(round), 'x')
       await mkdir(join(dir, String(round)))
-      const log = new RotatingLog({ prefix, maxFiles: 3, maxFileBytes })
+      const log = new RotatingLogWriter({ prefix, maxFiles: 3, maxFileBytes })
       await Promise.all(writes.map((bytes) => log.write(bytes)))
       await log.close()
       const all = Buffer.concat(writes).toString('latin1')

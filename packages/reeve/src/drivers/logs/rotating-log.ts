@@ -1,5 +1,5 @@
 import { rm, type FileHandle } from 'node:fs/promises'
-import { logNumbers, openLogFile } from './log-sequence.ts'
+import { listLogNumbers, openLogFile } from './log-sequence.ts'
 
 interface RotatingLogOptions {
   readonly prefix: string
@@ -7,7 +7,7 @@ interface RotatingLogOptions {
   readonly maxFileBytes: number
 }
 
-interface OpenFile {
+interface OpenLogFile {
   readonly handle: FileHandle
   readonly number: number
   size: number
@@ -18,12 +18,12 @@ interface OpenFile {
  * where the last one ended. Output that cannot be written is dropped: a full disk must not hold a
  * task.
  */
-export class RotatingLog {
+export class RotatingLogWriter {
   readonly #options: RotatingLogOptions
-  #file: OpenFile | undefined
+  #file: OpenLogFile | undefined
   /** The end of the file that is no longer open. */
-  #last = { number: 0, size: 0 }
-  #work: Promise<void> = Promise.resolve()
+  #closedFileEnd = { number: 0, size: 0 }
+  #lastOperation: Promise<void> = Promise.resolve()
   #droppedBytes = 0
   #isClosed = false
 
@@ -41,13 +41,13 @@ export class RotatingLog {
    * included. Known once the log is open.
    */
   get offset(): number {
-    const { number, size } = this.#file ?? this.#last
+    const { number, size } = this.#file ?? this.#closedFileEnd
     return number * this.#options.maxFileBytes + size
   }
 
   /** Finds the end of what an earlier start wrote, and gives its offset. */
   async open(): Promise<number> {
-    await this.#queue(async () => {
+    await this.#serialize(async () => {
       this.#file ??= await this.#openNewest()
     })
     return this.offset
@@ -55,78 +55,78 @@ export class RotatingLog {
 
   /** Resolves when the bytes are in a file, or were dropped; writes keep their order. */
   write(bytes: Uint8Array): Promise<void> {
-    return this.#queue(() => this.#append(bytes))
+    return this.#serialize(() => this.#append(bytes))
   }
 
   /** Writes what is under way and ends; safe to repeat. */
   close(): Promise<void> {
-    return this.#queue(async () => {
+    return this.#serialize(async () => {
       this.#isClosed = true
-      await this.#release()?.close()
+      await this.#detachFile()?.close()
     })
   }
 
-  #queue(work: () => Promise<void>): Promise<void> {
-    const done = this.#work.then(work)
-    this.#work = done.catch(() => undefined)
-    return done
+  #serialize(work: () => Promise<void>): Promise<void> {
+    const operation = this.#lastOperation.then(work)
+    this.#lastOperation = operation.catch(() => undefined)
+    return operation
   }
 
   async #append(bytes: Uint8Array): Promise<void> {
-    let rest = bytes
+    let unwritten = bytes
     try {
-      while (rest.length > 0 && !this.#isClosed) {
-        const file = await this.#writable()
-        const room = this.#options.maxFileBytes - file.size
-        const { bytesWritten } = await file.handle.write(rest.subarray(0, room))
+      while (unwritten.length > 0 && !this.#isClosed) {
+        const file = await this.#fileWithSpace()
+        const availableBytes = this.#options.maxFileBytes - file.size
+        const { bytesWritten } = await file.handle.write(unwritten.subarray(0, availableBytes))
         file.size += bytesWritten
-        rest = rest.subarray(bytesWritten)
+        unwritten = unwritten.subarray(bytesWritten)
       }
     } catch {
       // ENOSPC, EDQUOT, a directory that was removed: told by `droppedBytes`.
-      await this.#abandon()
+      await this.#discardFile()
     }
-    this.#droppedBytes += rest.length
+    this.#droppedBytes += unwritten.length
   }
 
-  async #abandon(): Promise<void> {
-    await this.#release()
+  async #discardFile(): Promise<void> {
+    await this.#detachFile()
       ?.close()
       .catch(() => undefined)
   }
 
-  #release(): FileHandle | undefined {
+  #detachFile(): FileHandle | undefined {
     if (this.#file === undefined) return undefined
     const { handle, number, size } = this.#file
-    this.#last = { number, size }
+    this.#closedFileEnd = { number, size }
     this.#file = undefined
     return handle
   }
 
   /** A file with room for at least one byte. */
-  async #writable(): Promise<OpenFile> {
+  async #fileWithSpace(): Promise<OpenLogFile> {
     this.#file ??= await this.#openNewest()
     if (this.#file.size < this.#options.maxFileBytes) return this.#file
     const { number } = this.#file
-    await this.#release()?.close()
+    await this.#detachFile()?.close()
     this.#file = await this.#open(number + 1)
-    await this.#prune(number + 1)
+    await this.#removeOldFiles(number + 1)
     return this.#file
   }
 
-  async #openNewest(): Promise<OpenFile> {
-    const numbers = await logNumbers(this.#options.prefix)
+  async #openNewest(): Promise<OpenLogFile> {
+    const numbers = await listLogNumbers(this.#options.prefix)
     return this.#open(numbers.at(-1) ?? 0)
   }
 
-  async #open(number: number): Promise<OpenFile> {
+  async #open(number: number): Promise<OpenLogFile> {
     const handle = await openLogFile(this.#options.prefix, number)
     return { handle, number, size: (await handle.stat()).size }
   }
 
-  async #prune(newest: number): Promise<void> {
+  async #removeOldFiles(newest: number): Promise<void> {
     const { prefix, maxFiles } = this.#options
-    for (const number of await logNumbers(prefix)) {
+    for (const number of await listLogNumbers(prefix)) {
       if (number <= newest - maxFiles) await rm(`${prefix}.${number}`, { force: true })
     }
   }

@@ -1,5 +1,5 @@
 import {
-  pause,
+  sleep,
   type DriverHealth,
   type Recovery,
   type RunningTask,
@@ -22,7 +22,7 @@ export class MockDriver implements TaskDriver {
   readonly isolation = 'none'
   readonly #clock: Clock
   readonly #tasks = new Map<string, MockTask>()
-  readonly #lost = new Set<string>()
+  readonly #lostHandleIds = new Set<string>()
   #health: DriverHealth = {
     detected: true,
     healthy: true,
@@ -45,9 +45,9 @@ export class MockDriver implements TaskDriver {
   }
 
   /** As if the machine had forgotten the task: it is gone and nobody knows how. */
-  lose(handleId: string): void {
+  markLost(handleId: string): void {
     this.#tasks.delete(handleId)
-    this.#lost.add(handleId)
+    this.#lostHandleIds.add(handleId)
   }
 
   fingerprint(): Promise<DriverHealth> {
@@ -56,14 +56,14 @@ export class MockDriver implements TaskDriver {
 
   async start(launch: TaskLaunch): Promise<RunningTask> {
     const config = readMockConfig(launch.config)
-    if (config.startBlockMs > 0) await pause(this.#clock, config.startBlockMs)
+    if (config.startBlockMs > 0) await sleep(this.#clock, config.startBlockMs)
     if (config.startError !== '') {
       const kind = config.isStartErrorRecoverable ? 'task-start' : 'task-unstartable'
       throw new Fault(kind, config.startError)
     }
     const { id } = launch.handle
-    const lost = (): void => this.lose(id)
-    const task = new MockTask({ launch, config, clock: this.#clock, lost })
+    const onLost = (): void => this.markLost(id)
+    const task = new MockTask({ launch, config, clock: this.#clock, onLost })
     this.#tasks.set(id, task)
     return task.attach(() => this.#tasks.delete(id))
   }
@@ -74,7 +74,8 @@ export class MockDriver implements TaskDriver {
     if (task !== undefined) {
       return Promise.resolve({ kind: 'attached', task: task.attach(() => this.#tasks.delete(id)) })
     }
-    if (this.#lost.has(id)) return Promise.resolve({ kind: 'lost', reason: 'the task was lost' })
+    if (this.#lostHandleIds.has(id))
+      return Promise.resolve({ kind: 'lost', reason: 'the task was lost' })
     return Promise.resolve({ kind: 'never-started' })
   }
 }

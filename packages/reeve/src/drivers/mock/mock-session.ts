@@ -1,23 +1,23 @@
 import { PassThrough } from 'node:stream'
-import { pause, type ExecRequest, type ExecSession, type TerminalSize } from '../../agent/index.ts'
+import { sleep, type ExecRequest, type ExecSession, type TerminalSize } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { MockProcess } from './mock-config.ts'
-import { say } from './say.ts'
+import { writeOutput } from './say.ts'
 
 const SIGHUP_STATUS = 129
 const SIGKILL_STATUS = 137
 
-interface MockSessionOptions {
+interface MockExecOptions {
   readonly request: ExecRequest
   /** Undefined: says back what it is told, until the end of its input. */
   readonly process: MockProcess | undefined
   readonly clock: Clock
   /** Fires when the task ends, and the command with it. */
-  readonly taskOver: AbortSignal
+  readonly taskEnded: AbortSignal
 }
 
 /** A pretended command inside a pretended task. */
-export class MockSession implements ExecSession {
+export class MockExecSession implements ExecSession {
   readonly request: ExecRequest
   /** The sizes its terminal had, in order. */
   readonly sizes: TerminalSize[] = []
@@ -26,18 +26,18 @@ export class MockSession implements ExecSession {
   readonly stderr = new PassThrough()
   readonly exited: Promise<number>
   readonly #exit = Promise.withResolvers<number>()
-  readonly #over = new AbortController()
+  readonly #ended = new AbortController()
 
-  constructor({ request, process, clock, taskOver }: MockSessionOptions) {
+  constructor({ request, process, clock, taskEnded }: MockExecOptions) {
     this.request = request
     this.exited = this.#exit.promise
     if (request.tty !== undefined) {
       this.sizes.push(request.tty)
       this.stderr.end()
     }
-    taskOver.addEventListener('abort', () => this.#end(SIGKILL_STATUS), { once: true })
+    taskEnded.addEventListener('abort', () => this.#end(SIGKILL_STATUS), { once: true })
     if (process === undefined) this.#echo()
-    else void this.#play(process, clock)
+    else void this.#runProcess(process, clock)
   }
 
   resize(size: TerminalSize): void {
@@ -53,21 +53,24 @@ export class MockSession implements ExecSession {
     this.stdin.once('end', () => this.#end(0))
   }
 
-  async #play(process: MockProcess, clock: Clock): Promise<void> {
+  async #runProcess(process: MockProcess, clock: Clock): Promise<void> {
     this.stdin.resume()
-    const { signal } = this.#over
-    const errors = this.request.tty === undefined ? this.stderr : this.stdout
-    const speak = (output: MockProcess['stdout'], to: PassThrough): Promise<void> =>
-      say(output, { clock, signal, write: (bytes) => to.write(bytes) })
-    const spoken = Promise.all([speak(process.stdout, this.stdout), speak(process.stderr, errors)])
-    if (process.runForMs === undefined) await spoken
-    else await pause(clock, process.runForMs, signal)
+    const { signal } = this.#ended
+    const errorStream = this.request.tty === undefined ? this.stderr : this.stdout
+    const write = (output: MockProcess['stdout'], target: PassThrough): Promise<void> =>
+      writeOutput(output, { clock, signal, write: (bytes) => target.write(bytes) })
+    const written = Promise.all([
+      write(process.stdout, this.stdout),
+      write(process.stderr, errorStream),
+    ])
+    if (process.runForMs === undefined) await written
+    else await sleep(clock, process.runForMs, signal)
     this.#end(process.exitSignal === 0 ? process.exitCode : 128 + process.exitSignal)
   }
 
   #end(status: number): void {
-    if (this.#over.signal.aborted) return
-    this.#over.abort()
+    if (this.#ended.signal.aborted) return
+    this.#ended.abort()
     this.stdin.unpipe(this.stdout)
     this.stdin.resume()
     this.stdout.end()

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import {
   findSignal,
-  pause,
+  sleep,
   type DriverAddress,
   type ExecRequest,
   type ExecSession,
@@ -13,10 +13,10 @@ import {
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { RotatingLog } from '../logs/rotating-log.ts'
+import { RotatingLogWriter } from '../logs/rotating-log.ts'
 import type { MockConfig } from './mock-config.ts'
-import { MockSession } from './mock-session.ts'
-import { say } from './say.ts'
+import { MockExecSession } from './mock-session.ts'
+import { writeOutput } from './say.ts'
 
 const NS_PER_MS = 1_000_000
 const BYTES_PER_MB = 1024 * 1024
@@ -26,7 +26,7 @@ interface MockTaskOptions {
   readonly config: MockConfig
   readonly clock: Clock
   /** Called when the pretended driver loses it. */
-  lost(): void
+  onLost(): void
 }
 
 /** The pretended process: it lives whether or not an agent looks at it. */
@@ -36,86 +36,86 @@ export class MockTask {
   /** The signals it was sent, in order. */
   readonly signals: string[] = []
   /** The commands that were run inside, in order. */
-  readonly sessions: MockSession[] = []
+  readonly execSessions: MockExecSession[] = []
   readonly #options: MockTaskOptions
   readonly #startedMs: number
-  readonly #end = Promise.withResolvers<TaskExit>()
-  readonly #over = new AbortController()
+  readonly #exit = Promise.withResolvers<TaskExit>()
+  readonly #ended = new AbortController()
 
   constructor(options: MockTaskOptions) {
     this.#options = options
     this.launch = options.launch
     this.#startedMs = options.clock.nowMs()
-    this.exited = this.#end.promise
-    const { runForMs, exitCode, exitSignal, exitMessage, loseAfterMs } = options.config
-    void this.#speak()
-    if (loseAfterMs !== undefined) this.#loseAfter(loseAfterMs)
-    if (runForMs !== undefined) this.#endAfter(runForMs, exitOf(exitCode, exitSignal, exitMessage))
+    this.exited = this.#exit.promise
+    const { runForMs, exitCode, exitSignal, exitMessage, lostAfterMs } = options.config
+    void this.#writeLogs()
+    if (lostAfterMs !== undefined) this.#markLostAfter(lostAfterMs)
+    if (runForMs !== undefined) this.#exitAfter(runForMs, exitOf(exitCode, exitSignal, exitMessage))
   }
 
   get hasExited(): boolean {
-    return this.#over.signal.aborted
+    return this.#ended.signal.aborted
   }
 
-  attach(forget: () => void): RunningTask {
+  attach(destroyRecords: () => void): RunningTask {
     const detached = new AbortController()
     const { exited, launch } = this
-    const seen = new Promise<TaskExit>((resolve) => {
+    const observedExit = new Promise<TaskExit>((resolve) => {
       void exited.then((exit) => (detached.signal.aborted ? undefined : resolve(exit)))
     })
     return {
       handle: launch.handle,
       address: this.#address(),
-      exited: seen,
+      exited: observedExit,
       signal: (name) => this.#signal(name),
       stop: (request) => this.#stop(request),
       exec: (request) => this.#exec(request),
       usage: () => Promise.resolve(this.#usage()),
       detach: () => detached.abort(),
-      forget: () => Promise.resolve(forget()),
+      destroyRecords: () => Promise.resolve(destroyRecords()),
     }
   }
 
   /** Ends the task from outside, as a crash would. */
   exit(code: number, signal = 0, message = ''): void {
     if (this.hasExited) return
-    this.#over.abort()
+    this.#ended.abort()
     const atMs = this.#options.clock.nowMs()
-    this.#end.resolve({ exitCode: code, signal, oomKilled: false, message, atMs })
+    this.#exit.resolve({ exitCode: code, signal, oomKilled: false, message, atMs })
   }
 
-  async #speak(): Promise<void> {
+  async #writeLogs(): Promise<void> {
     const { config, clock } = this.#options
     const { logs } = this.launch
     if (logs === undefined) return
-    const { signal } = this.#over
+    const { signal } = this.#ended
     const streams = [
       { prefix: logs.stdoutPrefix, output: config.stdout },
       { prefix: logs.stderrPrefix, output: config.stderr },
     ].filter(({ output }) => output.text !== '')
     await Promise.all(
       streams.map(async ({ prefix, output }) => {
-        const log = new RotatingLog({ ...logs, prefix })
-        await say(output, { clock, signal, write: (bytes) => log.write(bytes) })
+        const log = new RotatingLogWriter({ ...logs, prefix })
+        await writeOutput(output, { clock, signal, write: (bytes) => log.write(bytes) })
         await log.close()
       }),
     )
   }
 
-  #loseAfter(delayMs: number): void {
-    void pause(this.#options.clock, delayMs, this.#over.signal).then((passed) => {
-      return passed ? this.#lose() : undefined
+  #markLostAfter(delayMs: number): void {
+    void sleep(this.#options.clock, delayMs, this.#ended.signal).then((passed) => {
+      return passed ? this.#markLost() : undefined
     })
   }
 
-  #lose(): void {
-    this.#options.lost()
+  #markLost(): void {
+    this.#options.onLost()
     this.exit(-1, 0, 'the driver lost the task')
   }
 
-  #endAfter(delayMs: number, end: Pick<TaskExit, 'exitCode' | 'signal' | 'message'>): void {
-    void pause(this.#options.clock, delayMs, this.#over.signal).then((passed) => {
-      return passed ? this.exit(end.exitCode, end.signal, end.message) : undefined
+  #exitAfter(delayMs: number, exit: Pick<TaskExit, 'exitCode' | 'signal' | 'message'>): void {
+    void sleep(this.#options.clock, delayMs, this.#ended.signal).then((passed) => {
+      return passed ? this.exit(exit.exitCode, exit.signal, exit.message) : undefined
     })
   }
 
@@ -128,7 +128,7 @@ export class MockTask {
     if (findSignal(name) === undefined) {
       throw new Fault('task-signal', `no signal is named ${JSON.stringify(name)}`)
     }
-    this.#mustRun()
+    this.#requireRunning()
     const { signalError } = this.#options.config
     if (signalError !== '') throw new Fault('task-signal', signalError)
     this.signals.push(name)
@@ -141,21 +141,21 @@ export class MockTask {
     const { killAfterMs } = this.#options.config
     // A signal that comes in time is obeyed with success, force never is.
     const isForced = killAfterMs > timeoutMs
-    const end = exitOf(0, isForced ? constants.signals.SIGKILL : 0, '')
-    this.#endAfter(Math.min(killAfterMs, timeoutMs), end)
+    const exit = exitOf(0, isForced ? constants.signals.SIGKILL : 0, '')
+    this.#exitAfter(Math.min(killAfterMs, timeoutMs), exit)
     await this.exited
   }
 
   async #exec(request: ExecRequest): Promise<ExecSession> {
-    this.#mustRun()
+    this.#requireRunning()
     const [program] = request.command
     if (program === undefined || program === '') {
       throw new Fault('task-config', 'the command is empty')
     }
     const { clock, config } = this.#options
-    const taskOver = this.#over.signal
-    const session = new MockSession({ request, process: config.execCommand, clock, taskOver })
-    this.sessions.push(session)
+    const taskEnded = this.#ended.signal
+    const session = new MockExecSession({ request, process: config.execCommand, clock, taskEnded })
+    this.execSessions.push(session)
     return Promise.resolve(session)
   }
 
@@ -175,7 +175,7 @@ export class MockTask {
     }
   }
 
-  #mustRun(): void {
+  #requireRunning(): void {
     if (this.hasExited) throw new Fault('task-gone', 'the task is not running')
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chooseLayout, planCgroups, type CgroupMount } from './cgroup-plan.ts'
-import { usageFrom } from './cgroup-usage.ts'
+import { detectLayout, planCgroups, type CgroupMount } from './cgroup-plan.ts'
+import { usageFromCounters } from './cgroup-usage.ts'
 
 const MB = 1024 * 1024
 
@@ -28,21 +28,21 @@ const layouts = [
 ]
 for (const c of layouts) {
   test(`control groups: ${c.name} is ${c.kind}`, () => {
-    assert.equal(chooseLayout(c.mounts).kind, c.kind)
+    assert.equal(detectLayout(c.mounts).kind, c.kind)
   })
 }
 
 const input = {
   id: 'x',
   resources: { cpuMHz: 500, cpuFraction: 0.5, cores: [], memoryMB: 64, memoryMaxMB: 128 },
-  isLimited: true,
-  isCpuHard: true,
+  hasLimits: true,
+  hasHardCpuLimit: true,
   pidsMax: 100,
   coreCount: 2,
 }
 
 test('control groups: v2 has one for everything', () => {
-  const plan = planCgroups(chooseLayout([v2('cpu cpuset memory pids')]), input)
+  const plan = planCgroups(detectLayout([v2('cpu cpuset memory pids')]), input)
   assert.deepEqual(plan, {
     cgroups: [
       {
@@ -65,7 +65,7 @@ test('control groups: v2 has one for everything', () => {
 })
 
 test('control groups: v1 has one for each controller, those mounted together once', () => {
-  const plan = planCgroups(chooseLayout(ALL_V1), input)
+  const plan = planCgroups(detectLayout(ALL_V1), input)
   assert.deepEqual(plan.cgroups, [
     {
       path: '/cg/memory/reeve/x',
@@ -91,7 +91,7 @@ test('control groups: v1 has one for each controller, those mounted together onc
 })
 
 test('control groups: a hybrid machine kills in v2 and limits in v1', () => {
-  const plan = planCgroups(chooseLayout([...ALL_V1, v2('hugetlb', '/cg/unified')]), input)
+  const plan = planCgroups(detectLayout([...ALL_V1, v2('hugetlb', '/cg/unified')]), input)
   assert.equal(plan.killCgroup, '/cg/unified/reeve/x')
   assert.equal(plan.oomFile, '/cg/memory/reeve/x/memory.oom_control')
   const paths = plan.cgroups.map(({ path }) => path)
@@ -101,36 +101,36 @@ test('control groups: a hybrid machine kills in v2 and limits in v1', () => {
 
 test('control groups: memory that a hybrid machine has in v2 is limited there', () => {
   const mounts = [v1('cpu'), v1('pids'), v2('memory', '/cg/unified')]
-  const plan = planCgroups(chooseLayout(mounts), input)
+  const plan = planCgroups(detectLayout(mounts), input)
   assert.equal(plan.oomFile, '/cg/unified/reeve/x/memory.events')
 })
 
 test('control groups: cores of its own, only where they are asked for', () => {
   const own = { ...input, resources: { ...input.resources, cores: [1, 3] } }
-  const plan = planCgroups(chooseLayout(ALL_V1), own)
+  const plan = planCgroups(detectLayout(ALL_V1), own)
   const cpuset = plan.cgroups.find(({ path }) => path.startsWith('/cg/cpuset'))
   assert.deepEqual(cpuset?.write, [['cpuset.cpus', '1,3']])
 })
 
 for (const mounts of [ALL_V1, [v2('cpu cpuset memory pids')]])
   test(`control groups: a task without limits has its cores all the same (${mounts.length})`, () => {
-    const own = { ...input, isLimited: false, resources: { ...input.resources, cores: [1] } }
-    const writes = planCgroups(chooseLayout(mounts), own).cgroups.flatMap(({ write }) => write)
+    const own = { ...input, hasLimits: false, resources: { ...input.resources, cores: [1] } }
+    const writes = planCgroups(detectLayout(mounts), own).cgroups.flatMap(({ write }) => write)
     assert.deepEqual(writes, [['cpuset.cpus', '1']])
   })
 
 test('control groups: without limits nothing is written', () => {
-  const plan = planCgroups(chooseLayout(ALL_V1), { ...input, isLimited: false })
+  const plan = planCgroups(detectLayout(ALL_V1), { ...input, hasLimits: false })
   assert.ok(plan.cgroups.every(({ write }) => write.length === 0))
   assert.equal(plan.killCgroup, '/cg/freezer/reeve/x')
 })
 
 test('control groups: a machine without any still runs tasks', () => {
-  assert.deepEqual(planCgroups(chooseLayout([]), input), { cgroups: [], shimCgroups: [] })
+  assert.deepEqual(planCgroups(detectLayout([]), input), { cgroups: [], shimCgroups: [] })
 })
 
 test('usage: read from v2', () => {
-  const usage = usageFrom(
+  const usage = usageFromCounters(
     {
       'cpu.stat':
         'usage_usec 300\nuser_usec 200\nsystem_usec 100\nnr_throttled 4\nthrottled_usec 9\n',
@@ -163,7 +163,7 @@ test('usage: read from v2', () => {
 })
 
 test('usage: read from v1', () => {
-  const usage = usageFrom(
+  const usage = usageFromCounters(
     {
       throttling: 'nr_periods 9\nnr_throttled 4\nthrottled_time 77\n',
       'cpuacct.usage': '123456\n',

@@ -26,9 +26,9 @@ export const CGROUP_PARENT = 'reeve'
  * A controller is in exactly one hierarchy; on a hybrid machine v1 has what counts, and the v2 one
  * is still good for killing and for processor time.
  */
-export function chooseLayout(mounts: readonly CgroupMount[]): CgroupLayout {
-  const usable = mounts.filter(({ writable }) => writable)
-  const v1 = usable
+export function detectLayout(mounts: readonly CgroupMount[]): CgroupLayout {
+  const writableMounts = mounts.filter(({ writable }) => writable)
+  const v1 = writableMounts
     .filter(({ version }) => version === 1)
     .flatMap(({ path, controllers }) =>
       controllers
@@ -36,7 +36,7 @@ export function chooseLayout(mounts: readonly CgroupMount[]): CgroupLayout {
         .filter((name) => V1_CONTROLLERS.includes(name))
         .map((name) => [name, `${path}/${CGROUP_PARENT}`] as const),
     )
-  const unified = usable.find(({ version }) => version === 2)
+  const unified = writableMounts.find(({ version }) => version === 2)
   const v2 =
     unified === undefined
       ? undefined
@@ -64,50 +64,50 @@ interface CgroupInput {
   readonly id: string
   readonly resources: TaskResources
   /** False: groups for killing and counting only. */
-  readonly isLimited: boolean
+  readonly hasLimits: boolean
   /** Processor time is a limit too, and not only a weight. */
-  readonly isCpuHard: boolean
+  readonly hasHardCpuLimit: boolean
   readonly pidsMax: number
   readonly coreCount: number
 }
 
 const BYTES_PER_MB = 1024 * 1024
-const PERIOD_US = 100_000
-const QUOTA_US_MIN = 1_000
-const SHARES_MIN = 2
-const SHARES_MAX = 262_144
+const CPU_PERIOD_US = 100_000
+const CPU_QUOTA_MIN_US = 1_000
+const CPU_SHARES_MIN = 2
+const CPU_SHARES_MAX = 262_144
 
 export function planCgroups(layout: CgroupLayout, input: CgroupInput): CgroupSpec {
   const { id } = input
-  const groups = new Map<string, CgroupWrite[]>()
+  const writesByPath = new Map<string, CgroupWrite[]>()
   const add = (dir: string | undefined, writes: readonly CgroupWrite[]): void => {
     if (dir === undefined) return
     const path = `${dir}/${id}`
-    groups.set(path, [...(groups.get(path) ?? []), ...writes])
+    writesByPath.set(path, [...(writesByPath.get(path) ?? []), ...writes])
   }
   const { v1, v2 } = layout
   if (v2 !== undefined) {
-    add(v2.dir, input.isLimited ? v2Writes(v2.controllers, input) : [])
-    if (v2.controllers.includes('cpuset')) add(v2.dir, coreWrites(input))
+    add(v2.dir, input.hasLimits ? cgroupV2Writes(v2.controllers, input) : [])
+    if (v2.controllers.includes('cpuset')) add(v2.dir, cpusetWrites(input))
   }
   for (const [controller, dir] of Object.entries(v1)) {
-    if (isNeeded(controller, layout, input)) {
-      if (controller === 'cpuset') add(dir, coreWrites(input))
-      else add(dir, input.isLimited ? v1Writes(controller, input) : [])
+    if (isControllerNeeded(controller, layout, input)) {
+      if (controller === 'cpuset') add(dir, cpusetWrites(input))
+      else add(dir, input.hasLimits ? cgroupV1Writes(controller, input) : [])
     }
   }
-  const kill = v2?.dir ?? v1['freezer'] ?? v1['pids'] ?? v1['memory']
-  const oom = oomFile(layout, id)
+  const killDir = v2?.dir ?? v1['freezer'] ?? v1['pids'] ?? v1['memory']
+  const oomPath = oomFilePath(layout, id)
   return {
-    cgroups: [...groups].map(([path, write]) => ({ path, write })),
-    ...(kill === undefined ? {} : { killCgroup: `${kill}/${id}` }),
-    ...(oom === undefined ? {} : { oomFile: oom }),
-    shimCgroups: shimGroups(layout),
+    cgroups: [...writesByPath].map(([path, write]) => ({ path, write })),
+    ...(killDir === undefined ? {} : { killCgroup: `${killDir}/${id}` }),
+    ...(oomPath === undefined ? {} : { oomFile: oomPath }),
+    shimCgroups: shimCgroups(layout),
   }
 }
 
 /** Each group costs a task's start: only those that something is done with. */
-function isNeeded(controller: string, { v2 }: CgroupLayout, input: CgroupInput): boolean {
+function isControllerNeeded(controller: string, { v2 }: CgroupLayout, input: CgroupInput): boolean {
   switch (controller) {
     case 'freezer':
       return v2 === undefined
@@ -115,20 +115,20 @@ function isNeeded(controller: string, { v2 }: CgroupLayout, input: CgroupInput):
       return input.resources.cores.length > 0
     case 'cpu':
     case 'pids':
-      return input.isLimited
+      return input.hasLimits
     default:
       return true
   }
 }
 
-function limitMB({ memoryMB, memoryMaxMB }: TaskResources): number {
+function memoryLimitMB({ memoryMB, memoryMaxMB }: TaskResources): number {
   return Math.max(memoryMB, memoryMaxMB)
 }
 
-function v2Writes(controllers: readonly string[], input: CgroupInput): CgroupWrite[] {
-  const { resources, isCpuHard, pidsMax, coreCount } = input
+function cgroupV2Writes(controllers: readonly string[], input: CgroupInput): CgroupWrite[] {
+  const { resources, hasHardCpuLimit, pidsMax, coreCount } = input
   const has = (name: string): boolean => controllers.includes(name)
-  const limit = String(limitMB(resources) * BYTES_PER_MB)
+  const limit = String(memoryLimitMB(resources) * BYTES_PER_MB)
   const reserved = String(resources.memoryMB * BYTES_PER_MB)
   const writes: CgroupWrite[] = []
   if (has('memory')) {
@@ -137,21 +137,22 @@ function v2Writes(controllers: readonly string[], input: CgroupInput): CgroupWri
     writes.push(['memory.oom.group', '1', 'try'])
   }
   if (has('cpu')) {
-    writes.push(['cpu.weight', String(weightOf(resources.cpuMHz))])
-    if (isCpuHard) writes.push(['cpu.max', `${quotaUs(resources, coreCount)} ${PERIOD_US}`])
+    writes.push(['cpu.weight', String(cpuWeightOf(resources.cpuMHz))])
+    if (hasHardCpuLimit)
+      writes.push(['cpu.max', `${cpuQuotaUs(resources, coreCount)} ${CPU_PERIOD_US}`])
   }
   if (has('pids')) writes.push(['pids.max', String(pidsMax)])
   return writes
 }
 
 /** Also for tasks without limits: cores of their own are what they asked for. */
-function coreWrites({ resources: { cores } }: CgroupInput): CgroupWrite[] {
+function cpusetWrites({ resources: { cores } }: CgroupInput): CgroupWrite[] {
   return cores.length === 0 ? [] : [['cpuset.cpus', cores.join(',')]]
 }
 
-function v1Writes(controller: string, input: CgroupInput): CgroupWrite[] {
-  const { resources, isCpuHard, pidsMax, coreCount } = input
-  const limit = String(limitMB(resources) * BYTES_PER_MB)
+function cgroupV1Writes(controller: string, input: CgroupInput): CgroupWrite[] {
+  const { resources, hasHardCpuLimit, pidsMax, coreCount } = input
+  const limit = String(memoryLimitMB(resources) * BYTES_PER_MB)
   switch (controller) {
     case 'memory':
       return [
@@ -170,11 +171,11 @@ function v1Writes(controller: string, input: CgroupInput): CgroupWrite[] {
       ]
     case 'cpu':
       return [
-        ['cpu.shares', String(sharesOf(resources.cpuMHz))],
-        ...(isCpuHard
+        ['cpu.shares', String(cpuSharesOf(resources.cpuMHz))],
+        ...(hasHardCpuLimit
           ? [
-              ['cpu.cfs_period_us', String(PERIOD_US)] as const,
-              ['cpu.cfs_quota_us', String(quotaUs(resources, coreCount))] as const,
+              ['cpu.cfs_period_us', String(CPU_PERIOD_US)] as const,
+              ['cpu.cfs_quota_us', String(cpuQuotaUs(resources, coreCount))] as const,
             ]
           : []),
       ]
@@ -185,26 +186,29 @@ function v1Writes(controller: string, input: CgroupInput): CgroupWrite[] {
   }
 }
 
-function sharesOf(cpuMHz: number): number {
-  return Math.min(SHARES_MAX, Math.max(SHARES_MIN, Math.round(cpuMHz)))
+function cpuSharesOf(cpuMHz: number): number {
+  return Math.min(CPU_SHARES_MAX, Math.max(CPU_SHARES_MIN, Math.round(cpuMHz)))
 }
 
 /** The kernel's own mapping of shares to weights. */
-function weightOf(cpuMHz: number): number {
-  return 1 + Math.floor(((sharesOf(cpuMHz) - SHARES_MIN) * 9_999) / (SHARES_MAX - SHARES_MIN))
+function cpuWeightOf(cpuMHz: number): number {
+  return (
+    1 +
+    Math.floor(((cpuSharesOf(cpuMHz) - CPU_SHARES_MIN) * 9_999) / (CPU_SHARES_MAX - CPU_SHARES_MIN))
+  )
 }
 
-function quotaUs({ cpuFraction }: TaskResources, coreCount: number): number {
-  return Math.max(QUOTA_US_MIN, Math.round(cpuFraction * coreCount * PERIOD_US))
+function cpuQuotaUs({ cpuFraction }: TaskResources, coreCount: number): number {
+  return Math.max(CPU_QUOTA_MIN_US, Math.round(cpuFraction * coreCount * CPU_PERIOD_US))
 }
 
-function oomFile({ v1, v2 }: CgroupLayout, id: string): string | undefined {
+function oomFilePath({ v1, v2 }: CgroupLayout, id: string): string | undefined {
   if (v1['memory'] !== undefined) return `${v1['memory']}/${id}/memory.oom_control`
   return v2?.controllers.includes('memory') === true ? `${v2.dir}/${id}/memory.events` : undefined
 }
 
 /** Out of the agent's own group, which a service manager may kill as a whole. */
-export function shimGroups({ v1, v2 }: CgroupLayout): readonly string[] {
+export function shimCgroups({ v1, v2 }: CgroupLayout): readonly string[] {
   const dirs = [v2?.dir, v1['pids'], v1['memory']]
   return dirs.flatMap((dir) => (dir === undefined ? [] : [`${dir}/shims`]))
 }

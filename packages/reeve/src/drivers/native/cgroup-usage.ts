@@ -6,7 +6,7 @@ const NS_PER_US = 1_000
 const NS_PER_TICK = 10_000_000
 
 /** All files that tell something, of both versions; a group has those of its controllers. */
-const FILES = [
+const COUNTER_FILES = [
   'cpu.stat',
   'cpuacct.usage',
   'cpuacct.stat',
@@ -21,59 +21,64 @@ const FILES = [
 ] as const
 
 /** The text of each file that is there, whichever group has it; v1 `cpu.stat` apart. */
-type Counters = Readonly<Partial<Record<(typeof FILES)[number] | 'throttling', string>>>
+type Counters = Readonly<Partial<Record<(typeof COUNTER_FILES)[number] | 'throttling', string>>>
 
 /** Undefined when the groups are gone. */
-export async function readUsage(
+export async function readCgroupUsage(
   groups: readonly string[],
   atMs: number,
 ): Promise<TaskUsage | undefined> {
   const pairs = await Promise.all(
-    groups.flatMap((group) => FILES.map(async (file) => [file, await read(group, file)] as const)),
+    groups.flatMap((group) =>
+      COUNTER_FILES.map(async (file) => [file, await readCounterFile(group, file)] as const),
+    ),
   )
-  const found: Partial<Record<(typeof FILES)[number] | 'throttling', string>> = {}
+  const counters: Partial<Record<(typeof COUNTER_FILES)[number] | 'throttling', string>> = {}
   for (const [file, text] of pairs) {
     if (text === undefined) continue
     // v1 tells of throttling alone under the same name, v2 of everything.
-    if (file === 'cpu.stat' && !text.includes('usage_usec')) found.throttling = text
-    else found[file] = text
+    if (file === 'cpu.stat' && !text.includes('usage_usec')) counters.throttling = text
+    else counters[file] = text
   }
-  return Object.keys(found).length === 0 ? undefined : usageFrom(found, atMs)
+  return Object.keys(counters).length === 0 ? undefined : usageFromCounters(counters, atMs)
 }
 
-async function read(group: string, file: string): Promise<string | undefined> {
+async function readCounterFile(group: string, file: string): Promise<string | undefined> {
   return readFile(join(group, file), 'utf8').catch(() => undefined)
 }
 
-export function usageFrom(counters: Counters, atMs: number): TaskUsage {
-  const stat = fields(counters['cpu.stat'])
-  const ticks = fields(counters['cpuacct.stat'])
-  const throttling = fields(counters.throttling)
-  const memory = fields(counters['memory.stat'])
+export function usageFromCounters(counters: Counters, atMs: number): TaskUsage {
+  const cpuStat = parseCounterLines(counters['cpu.stat'])
+  const cpuTicks = parseCounterLines(counters['cpuacct.stat'])
+  const throttling = parseCounterLines(counters.throttling)
+  const memory = parseCounterLines(counters['memory.stat'])
   const cacheBytes = memory('total_cache') ?? memory('cache') ?? memory('file') ?? 0
   const rssBytes = memory('total_rss') ?? memory('rss') ?? memory('anon') ?? 0
   const usageBytes =
-    value(counters['memory.usage_in_bytes']) ??
-    value(counters['memory.current']) ??
+    parseCounter(counters['memory.usage_in_bytes']) ??
+    parseCounter(counters['memory.current']) ??
     rssBytes + cacheBytes
-  const peak = value(counters['memory.max_usage_in_bytes']) ?? value(counters['memory.peak']) ?? 0
+  const peak =
+    parseCounter(counters['memory.max_usage_in_bytes']) ??
+    parseCounter(counters['memory.peak']) ??
+    0
   return {
     atMs,
     cpu: {
-      totalNs: value(counters['cpuacct.usage']) ?? (stat('usage_usec') ?? 0) * NS_PER_US,
-      userNs: us(stat('user_usec')) ?? (ticks('user') ?? 0) * NS_PER_TICK,
-      systemNs: us(stat('system_usec')) ?? (ticks('system') ?? 0) * NS_PER_TICK,
-      throttledPeriods: throttling('nr_throttled') ?? stat('nr_throttled') ?? 0,
-      throttledNs: throttling('throttled_time') ?? us(stat('throttled_usec')) ?? 0,
+      totalNs: parseCounter(counters['cpuacct.usage']) ?? (cpuStat('usage_usec') ?? 0) * NS_PER_US,
+      userNs: microsecondsToNs(cpuStat('user_usec')) ?? (cpuTicks('user') ?? 0) * NS_PER_TICK,
+      systemNs: microsecondsToNs(cpuStat('system_usec')) ?? (cpuTicks('system') ?? 0) * NS_PER_TICK,
+      throttledPeriods: throttling('nr_throttled') ?? cpuStat('nr_throttled') ?? 0,
+      throttledNs: throttling('throttled_time') ?? microsecondsToNs(cpuStat('throttled_usec')) ?? 0,
     },
     memory: {
       rssBytes,
       cacheBytes,
-      swapBytes: memory('total_swap') ?? value(counters['memory.swap.current']) ?? 0,
+      swapBytes: memory('total_swap') ?? parseCounter(counters['memory.swap.current']) ?? 0,
       usageBytes,
       maxUsageBytes: Math.max(peak, usageBytes),
     },
-    pids: value(counters['pids.current']) ?? lineCount(counters['cgroup.procs']),
+    pids: parseCounter(counters['pids.current']) ?? lineCount(counters['cgroup.procs']),
   }
 }
 
@@ -81,17 +86,17 @@ function lineCount(text: string | undefined): number {
   return (text ?? '').split('\n').filter((line) => line !== '').length
 }
 
-function us(microseconds: number | undefined): number | undefined {
+function microsecondsToNs(microseconds: number | undefined): number | undefined {
   return microseconds === undefined ? undefined : microseconds * NS_PER_US
 }
 
-function value(text: string | undefined): number | undefined {
+function parseCounter(text: string | undefined): number | undefined {
   const match = /^(\d+)\s*$/.exec(text ?? '')
   return match === null ? undefined : Number(match[1])
 }
 
 /** Looks up `name number` in a file of such lines. */
-function fields(text: string | undefined): (name: string) => number | undefined {
+function parseCounterLines(text: string | undefined): (name: string) => number | undefined {
   const found = new Map(
     (text ?? '').split('\n').map((line) => {
       const [name = '', number = ''] = line.split(' ')

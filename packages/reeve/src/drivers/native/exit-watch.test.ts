@@ -8,20 +8,20 @@ import { promisify } from 'node:util'
 import { systemClock } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { readProcess } from '../raw-exec/processes.ts'
-import { ExitWatch } from './exit-watch.ts'
+import { ExitWatcher } from './exit-watch.ts'
 
 const alive = { pid, startTime: readProcess(pid)?.startTime ?? 0 }
 const dead = { pid, startTime: 1 }
 
-async function open(t: TestContext): Promise<ExitWatch> {
-  const watch = new ExitWatch(join(await temporaryDirectory(t), 'exits'), systemClock)
+async function open(t: TestContext): Promise<ExitWatcher> {
+  const watch = new ExitWatcher(join(await temporaryDirectory(t), 'exits'), systemClock)
   await watch.open()
   await watch.open()
   return watch
 }
 
 /** As the shim does: a draft, then its name. */
-async function leave(watch: ExitWatch, id: string, code: number): Promise<void> {
+async function leave(watch: ExitWatcher, id: string, code: number): Promise<void> {
   const record = { v: 1, id, code, signal: 0, oom: false, left: 0, atMs: 5, logDropped: 0 }
   await writeFile(`${watch.pathOf(id)}.tmp`, `${JSON.stringify(record)}\n`)
   await rename(`${watch.pathOf(id)}.tmp`, watch.pathOf(id))
@@ -74,9 +74,9 @@ test('exits: those that nobody will ask for are removed, and nothing is when the
   await leave(watch, 'wanted', 1)
   await leave(watch, 'left', 2)
   for (const id of ['left-2', 'wanted-2']) await writeFile(`${watch.pathOf(id)}.tmp`, '{')
-  await watch.keep(new Set(['wanted', 'wanted-2']))
-  assert.deepEqual((await readdir(watch.dir)).toSorted(), ['wanted', 'wanted-2.tmp'])
-  await new ExitWatch(join(watch.dir, 'not-there'), systemClock).keep(new Set())
+  await watch.removeExcept(new Set(['wanted', 'wanted-2']))
+  assert.deepEqual((await readdir(watch.exitsDir)).toSorted(), ['wanted', 'wanted-2.tmp'])
+  await new ExitWatcher(join(watch.exitsDir, 'not-there'), systemClock).removeExcept(new Set())
 })
 
 test('exits: an agent that may open no further file takes no task for lost', async (t) => {
@@ -84,7 +84,7 @@ test('exits: an agent that may open no further file takes no task for lost', asy
   await leave(watch, 'gone', 9)
   const child = new URL('../../../test/native/exit-watch-child.ts', import.meta.url).pathname
   const command = ['-c', 'ulimit -n 64; exec "$0" "$@"', execPath, child]
-  const about = [watch.dir, String(alive.pid), String(alive.startTime)]
+  const about = [watch.exitsDir, String(alive.pid), String(alive.startTime)]
   const { stdout } = await promisify(execFile)('sh', [...command, ...about])
   assert.deepEqual(JSON.parse(stdout), { whileScarce: [], later: ['gone with 9'] })
 })

@@ -1,133 +1,133 @@
 import { watch, type FSWatcher } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pause } from '../../agent/index.ts'
+import { sleep } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { isExhausted, mayBeAlive, type ProcessRef } from '../raw-exec/processes.ts'
-import { readExit, type ExitRecord } from './records.ts'
+import { isOutOfResources, mayBeAlive, type ProcessId } from '../raw-exec/processes.ts'
+import { readExitRecord, type ExitRecord } from './records.ts'
 
-/** Notices of the kernel can be lost or put together: everything is looked at now and then too. */
-const SWEEP_MS = 5_000
+/** Notifications of the kernel can be lost or merged: every exit is also polled. */
+const POLL_INTERVAL_MS = 5_000
 
-interface Awaited {
+interface ExitWaiter {
   readonly id: string
-  readonly shim: ProcessRef
+  readonly shim: ProcessId
   resolve(record: ExitRecord | undefined): void
-  isLooking: boolean
-  isToLookAgain: boolean
+  isChecking: boolean
+  isCheckRequested: boolean
 }
 
 /** Waits for the exits of all tasks of one agent: one watch on the directory they appear in. */
-export class ExitWatch {
-  readonly dir: string
+export class ExitWatcher {
+  readonly exitsDir: string
   readonly #clock: Clock
-  /** By task; several may wait for the same one. */
-  readonly #awaited = new Map<string, Set<Awaited>>()
+  /** Waiters by task; several may wait for the same one. */
+  readonly #waiters = new Map<string, Set<ExitWaiter>>()
   #watcher: FSWatcher | undefined
-  #sweeping = new AbortController()
+  #polling = new AbortController()
 
   constructor(dir: string, clock: Clock) {
-    this.dir = dir
+    this.exitsDir = dir
     this.#clock = clock
   }
 
   pathOf(id: string): string {
-    return join(this.dir, id)
+    return join(this.exitsDir, id)
   }
 
-  /** Makes the directory; safe to repeat. */
+  /** Creates the directory. Idempotent. */
   async open(): Promise<void> {
-    await mkdir(this.dir, { recursive: true, mode: 0o700 })
+    await mkdir(this.exitsDir, { recursive: true, mode: 0o700 })
   }
 
   /**
    * Removes the exits of all other tasks: they are of starts that were given up for lost, as after
    * a restart of the machine.
    */
-  async keep(ids: ReadonlySet<string>): Promise<void> {
-    const names = await readdir(this.dir).catch(() => [])
-    // A shim that is just writing has a draft here, which must not go from under it.
-    const left = names.filter((name) => !ids.has(name.replace(/\.tmp$/, '')))
-    for (const name of left) await rm(join(this.dir, name), { force: true })
+  async removeExcept(ids: ReadonlySet<string>): Promise<void> {
+    const names = await readdir(this.exitsDir).catch(() => [])
+    // A shim that is writing its record has a draft here, which must not be removed.
+    const stale = names.filter((name) => !ids.has(name.replace(/\.tmp$/, '')))
+    for (const name of stale) await rm(join(this.exitsDir, name), { force: true })
   }
 
   /**
-   * The exit, once it is there; undefined when the supervisor is gone and left none. Never settles
-   * after the signal.
+   * Resolves to the exit; undefined if the supervisor is gone without a record. Never settles after
+   * the signal was aborted.
    */
-  wait(id: string, shim: ProcessRef, signal: AbortSignal): Promise<ExitRecord | undefined> {
+  wait(id: string, shim: ProcessId, signal: AbortSignal): Promise<ExitRecord | undefined> {
     return new Promise((resolve) => {
-      const awaited = { id, shim, resolve, isLooking: false, isToLookAgain: false }
-      const siblings = this.#awaited.get(id) ?? new Set()
-      this.#awaited.set(id, siblings.add(awaited))
-      if (this.#awaited.size === 1 && siblings.size === 1) this.#begin()
-      signal.addEventListener('abort', () => this.#drop(awaited), { once: true })
-      this.#look(awaited)
+      const waiter = { id, shim, resolve, isChecking: false, isCheckRequested: false }
+      const siblings = this.#waiters.get(id) ?? new Set()
+      this.#waiters.set(id, siblings.add(waiter))
+      if (this.#waiters.size === 1 && siblings.size === 1) this.#startWatching()
+      signal.addEventListener('abort', () => this.#removeWaiter(waiter), { once: true })
+      this.#requestCheck(waiter)
     })
   }
 
-  /** Somebody says that this task has ended. */
-  look(id: string): void {
-    for (const awaited of this.#awaited.get(id) ?? []) this.#look(awaited)
+  /** Checks a task that was reported as ended. */
+  check(id: string): void {
+    for (const waiter of this.#waiters.get(id) ?? []) this.#requestCheck(waiter)
   }
 
-  #look(awaited: Awaited): void {
-    awaited.isToLookAgain = true
-    if (awaited.isLooking) return
-    awaited.isLooking = true
-    void this.#lookAt(awaited)
+  #requestCheck(waiter: ExitWaiter): void {
+    waiter.isCheckRequested = true
+    if (waiter.isChecking) return
+    waiter.isChecking = true
+    void this.#checkExit(waiter)
   }
 
-  async #lookAt(awaited: Awaited): Promise<void> {
-    while (awaited.isToLookAgain) {
-      awaited.isToLookAgain = false
-      // Asked before the file is read: the shim writes it and then ends.
-      const isSupervised = mayBeAlive(awaited.shim)
-      const record = await this.#read(awaited.id)
-      // What cannot be read now is read by a later sweep: a task must not be ended for that.
-      if (record === 'later' || (record === undefined && isSupervised)) continue
-      if (this.#drop(awaited)) awaited.resolve(record)
+  async #checkExit(waiter: ExitWaiter): Promise<void> {
+    while (waiter.isCheckRequested) {
+      waiter.isCheckRequested = false
+      // Checked before the file is read: the shim writes the record and then exits.
+      const mayShimBeAlive = mayBeAlive(waiter.shim)
+      const record = await this.#read(waiter.id)
+      // A record that cannot be read now is polled later: the task must not fail because of it.
+      if (record === 'later' || (record === undefined && mayShimBeAlive)) continue
+      if (this.#removeWaiter(waiter)) waiter.resolve(record)
       return
     }
-    awaited.isLooking = false
+    waiter.isChecking = false
   }
 
   async #read(id: string): Promise<ExitRecord | 'later' | undefined> {
-    return readExit(this.pathOf(id)).catch((thrown: unknown) => {
-      return isExhausted(thrown) ? 'later' : undefined
+    return readExitRecord(this.pathOf(id)).catch((thrown: unknown) => {
+      return isOutOfResources(thrown) ? 'later' : undefined
     })
   }
 
-  /** False when it was dropped before. */
-  #drop(awaited: Awaited): boolean {
-    const siblings = this.#awaited.get(awaited.id)
-    if (siblings?.delete(awaited) !== true) return false
-    if (siblings.size === 0) this.#awaited.delete(awaited.id)
-    if (this.#awaited.size === 0) {
+  /** Removes a waiter; returns false if it was already removed. */
+  #removeWaiter(waiter: ExitWaiter): boolean {
+    const siblings = this.#waiters.get(waiter.id)
+    if (siblings?.delete(waiter) !== true) return false
+    if (siblings.size === 0) this.#waiters.delete(waiter.id)
+    if (this.#waiters.size === 0) {
       this.#watcher?.close()
       this.#watcher = undefined
-      this.#sweeping.abort()
+      this.#polling.abort()
     }
     return true
   }
 
-  #begin(): void {
-    this.#sweeping = new AbortController()
+  #startWatching(): void {
+    this.#polling = new AbortController()
     try {
-      const watcher = watch(this.dir, { persistent: false }, (_event, name) => {
-        if (name !== null) this.look(name)
+      const watcher = watch(this.exitsDir, { persistent: false }, (_event, name) => {
+        if (name !== null) this.check(name)
       })
       watcher.on('error', () => watcher.close())
       this.#watcher = watcher
     } catch {
-      // No watches left on this machine: the sweep suffices.
+      // No inotify watches left: polling is sufficient.
     }
-    void this.#sweep(this.#sweeping.signal)
+    void this.#poll(this.#polling.signal)
   }
 
-  async #sweep(signal: AbortSignal): Promise<void> {
-    while (await pause(this.#clock, SWEEP_MS, signal)) {
-      for (const id of this.#awaited.keys()) this.look(id)
+  async #poll(signal: AbortSignal): Promise<void> {
+    while (await sleep(this.#clock, POLL_INTERVAL_MS, signal)) {
+      for (const id of this.#waiters.keys()) this.check(id)
     }
   }
 }

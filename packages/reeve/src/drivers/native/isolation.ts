@@ -1,32 +1,32 @@
 import type { HostUser, TaskLaunch } from '../../agent/index.ts'
-import { hostLines, hostsText, resolvText } from '../settings/name-files.ts'
+import { extraHostLines, hostsFileContent, resolvConfContent } from '../settings/name-files.ts'
 
 /** native/PROTOCOL.md, section 4. */
-export type RootEntry = Readonly<Record<string, unknown>> & { readonly kind: string }
+export type RootfsEntry = Readonly<Record<string, unknown>> & { readonly kind: string }
 
 /** Texts of the machine that go into files of the task. */
-export interface HostTexts {
+export interface HostFiles {
   readonly hostname: string
   readonly hosts: string
   readonly resolvConf: string
 }
 
-interface RootInput {
+interface RootfsInput {
   readonly launch: TaskLaunch
   readonly user: HostUser
-  readonly host: HostTexts
+  readonly hostFiles: HostFiles
   /** What operators show tasks in place of the usual parts of the machine: host path to path. */
   readonly chrootEnv: Readonly<Record<string, string>> | undefined
 }
 
-const READABLE = 0o644
-const FILE_BYTES_MAX = 60 * 1024
+const FILE_MODE = 0o644
+const GENERATED_FILE_CHARS_MAX = 60 * 1024
 
 /** Programs and libraries: as the machine has them, which may be links into `/usr`. */
-const MIRRORED = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
+const MIRRORED_DIRS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
 /** Never all of `/etc`: it holds what is not the task's business. */
-const ETC = [
+const ETC_PATHS = [
   '/etc/alternatives',
   '/etc/ld.so.cache',
   '/etc/ld.so.conf',
@@ -43,7 +43,7 @@ const ETC = [
  * them, with the targets of their links. Only these parts: private keys lie beside them, such as
  * `/etc/ssl/private`, `/etc/pki/tls/private` and `/etc/pki/nssdb`.
  */
-const TLS = [
+const TLS_PATHS = [
   '/etc/ssl/certs',
   '/etc/ssl/cert.pem',
   '/etc/ssl/ca-bundle.pem',
@@ -62,14 +62,14 @@ const TLS = [
 ]
 
 /** The root of an isolated task, part by part. */
-export function rootEntries(input: RootInput): readonly RootEntry[] {
+export function rootfsEntries(input: RootfsInput): readonly RootfsEntry[] {
   const { launch, chrootEnv } = input
   const { taskDir, allocDir, localDir, secretsDir, mounts } = launch
-  const machine: readonly RootEntry[] =
+  const hostEntries: readonly RootfsEntry[] =
     chrootEnv === undefined
       ? [
           { kind: 'bind', from: '/usr', to: '/usr', readOnly: true },
-          ...[...MIRRORED, ...ETC, ...TLS].map((path) => {
+          ...[...MIRRORED_DIRS, ...ETC_PATHS, ...TLS_PATHS].map((path) => {
             return { kind: 'mirror', path }
           }),
         ]
@@ -77,7 +77,7 @@ export function rootEntries(input: RootInput): readonly RootEntry[] {
           return { kind: 'bind', from, to, readOnly: true, optional: true }
         })
   return [
-    ...machine,
+    ...hostEntries,
     ...generatedFiles(input),
     { kind: 'proc' },
     { kind: 'dev' },
@@ -96,25 +96,32 @@ export function rootEntries(input: RootInput): readonly RootEntry[] {
   ]
 }
 
-function generatedFiles({ launch, user, host }: RootInput): readonly RootEntry[] {
-  const hostname = hostnameOf(launch, host)
-  const file = (to: string, content: string): RootEntry => {
-    return { kind: 'file', to, content: content.slice(0, FILE_BYTES_MAX), mode: READABLE }
+function generatedFiles({ launch, user, hostFiles }: RootfsInput): readonly RootfsEntry[] {
+  const hostname = effectiveHostname(launch, hostFiles)
+  const file = (to: string, content: string): RootfsEntry => {
+    return {
+      kind: 'file',
+      to,
+      content: content.slice(0, GENERATED_FILE_CHARS_MAX),
+      mode: FILE_MODE,
+    }
   }
   const isRoot = user.uid === 0
-  const own = isRoot ? '' : `${accountName(user)}:x:${user.uid}:${user.gid}::/local:/bin/sh\n`
-  const group = isRoot ? '' : `${accountName(user)}:x:${user.gid}:\n`
+  const passwdEntry = isRoot
+    ? ''
+    : `${accountName(user)}:x:${user.uid}:${user.gid}::/local:/bin/sh\n`
+  const groupEntry = isRoot ? '' : `${accountName(user)}:x:${user.gid}:\n`
   return [
-    file('/etc/passwd', `root:x:0:0:root:/root:/bin/sh\n${own}`),
-    file('/etc/group', `root:x:0:\n${group}`),
+    file('/etc/passwd', `root:x:0:0:root:/root:/bin/sh\n${passwdEntry}`),
+    file('/etc/group', `root:x:0:\n${groupEntry}`),
     file('/etc/hostname', `${hostname}\n`),
-    file('/etc/hosts', hostsFile(launch, hostname, host)),
-    file('/etc/resolv.conf', resolvFile(launch, host)),
+    file('/etc/hosts', taskHostsFile(launch, hostname, hostFiles)),
+    file('/etc/resolv.conf', taskResolvConf(launch, hostFiles)),
   ]
 }
 
-export function hostnameOf(launch: TaskLaunch, host: HostTexts): string {
-  return launch.network.hostname === '' ? host.hostname : launch.network.hostname
+export function effectiveHostname(launch: TaskLaunch, hostFiles: HostFiles): string {
+  return launch.network.hostname === '' ? hostFiles.hostname : launch.network.hostname
 }
 
 /** `uid:gid` is no name that a list of accounts can hold. */
@@ -122,14 +129,14 @@ function accountName({ name, uid }: HostUser): string {
   return /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/.test(name) ? name : `user${uid}`
 }
 
-function hostsFile({ network }: TaskLaunch, hostname: string, host: HostTexts): string {
-  const isOfMachine = network.namespacePath === undefined && network.mode === 'host'
-  if (!isOfMachine) return hostsText(hostname, network)
-  return ensureNewline(host.hosts) + hostLines(network)
+function taskHostsFile({ network }: TaskLaunch, hostname: string, hostFiles: HostFiles): string {
+  const usesHostNetwork = network.namespacePath === undefined && network.mode === 'host'
+  if (!usesHostNetwork) return hostsFileContent(hostname, network)
+  return ensureNewline(hostFiles.hosts) + extraHostLines(network)
 }
 
-function resolvFile({ network: { dns } }: TaskLaunch, host: HostTexts): string {
-  return dns === undefined ? ensureNewline(host.resolvConf) : resolvText(dns)
+function taskResolvConf({ network: { dns } }: TaskLaunch, hostFiles: HostFiles): string {
+  return dns === undefined ? ensureNewline(hostFiles.resolvConf) : resolvConfContent(dns)
 }
 
 function ensureNewline(text: string): string {

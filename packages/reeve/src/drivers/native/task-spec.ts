@@ -1,6 +1,6 @@
 import type { TaskLaunch } from '../../agent/index.ts'
 import type { CgroupSpec } from './cgroup-plan.ts'
-import type { RootEntry } from './isolation.ts'
+import type { RootfsEntry } from './isolation.ts'
 
 /** native/PROTOCOL.md, section 2: what the helper is told about a task. */
 export interface TaskSpec extends CgroupSpec {
@@ -37,26 +37,29 @@ interface IsolateSpec {
   readonly hostname: string
   readonly pidNamespace: boolean
   readonly ipcNamespace: boolean
-  readonly entries: readonly RootEntry[]
+  readonly entries: readonly RootfsEntry[]
 }
 
 /** What the driver decides; the rest of a spec is the runtime's. */
-export type TaskPlan = Omit<TaskSpec, 'v' | 'id' | 'name' | 'exitFile' | 'handleFile' | 'logs'> & {
+export type TaskSpecInput = Omit<
+  TaskSpec,
+  'v' | 'id' | 'name' | 'exitFile' | 'handleFile' | 'logs'
+> & {
   readonly launch: TaskLaunch
 }
 
-export function taskSpec(
-  plan: TaskPlan,
+export function buildTaskSpec(
+  input: TaskSpecInput,
   files: { readonly exitFile: string; readonly handleFile: string },
 ): TaskSpec {
-  const { launch, ...rest } = plan
+  const { launch, ...specFields } = input
   const { handle, logs } = launch
   return {
     v: 1,
     id: handle.id,
     name: handle.task,
     ...files,
-    ...rest,
+    ...specFields,
     ...(logs === undefined
       ? {}
       : {
@@ -74,6 +77,9 @@ export function taskSpec(
  * The OOM score of a task: tasks do not inherit the protection that an agent has from its systemd
  * unit, and are never less protected than an agent without one. Undefined: that of the agent.
  */
-export function taskOomScore(asked: number | undefined, agent: number): number | undefined {
-  return asked ?? (agent < 0 ? 0 : undefined)
+export function oomScoreAdjOf(
+  requested: number | undefined,
+  agentScore: number,
+): number | undefined {
+  return requested ?? (agentScore < 0 ? 0 : undefined)
 }

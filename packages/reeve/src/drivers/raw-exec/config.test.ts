@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig, withoutDenied } from './config.ts'
+import { readRawExecConfig, withoutDeniedVariables } from './config.ts'
 
 test('a full configuration', () => {
-  assert.deepEqual(readConfig({ command: 'sh', args: ['-c', 1, true], work_dir: '/tmp' }), {
+  assert.deepEqual(readRawExecConfig({ command: 'sh', args: ['-c', 1, true], work_dir: '/tmp' }), {
     command: 'sh',
     args: ['-c', '1', 'true'],
     workDir: '/tmp',
     oomScoreAdj: undefined,
     deniedVariables: [],
   })
-  assert.deepEqual(readConfig({ command: 'sh', args: null, work_dir: null }), {
+  assert.deepEqual(readRawExecConfig({ command: 'sh', args: null, work_dir: null }), {
     command: 'sh',
     args: [],
     workDir: undefined,
@@ -55,13 +55,13 @@ const cases = [
 ]
 for (const c of cases) {
   test(`raw_exec configuration: ${c.name}`, () => {
-    assert.throws(() => readConfig(c.config), { kind: 'task-config', message: c.message })
+    assert.throws(() => readRawExecConfig(c.config), { kind: 'task-config', message: c.message })
   })
 }
 
 test('variables that a task denies itself are left out, its marks are not', () => {
   const env = { AWS_KEY: 'a', AWS_ID: 'b', HOME: 'c', REEVE_ALLOC_ID: 'd', REEVE_TASK_NAME: 'e' }
   const left = { HOME: 'c', REEVE_ALLOC_ID: 'd', REEVE_TASK_NAME: 'e' }
-  assert.deepEqual(withoutDenied(env, ['AWS_*', 'REEVE_*']), left)
-  assert.deepEqual(withoutDenied(env, []), env)
+  assert.deepEqual(withoutDeniedVariables(env, ['AWS_*', 'REEVE_*']), left)
+  assert.deepEqual(withoutDeniedVariables(env, []), env)
 })

@@ -1,7 +1,7 @@
-import { ALLOCATION_MARK, TASK_MARK } from '../../agent/index.ts'
+import { ALLOCATION_ENV_KEY, TASK_ENV_KEY } from '../../agent/index.ts'
 import { matchGlob } from '@reeve/kit/glob.ts'
-import type { DescribedSettings } from '../settings/described-settings.ts'
-import { TaskSettings } from '../settings/task-settings.ts'
+import type { ConfigFieldDocs } from '../settings/described-settings.ts'
+import { ConfigReader } from '../settings/task-settings.ts'
 
 /** The settings of `raw_exec`. */
 interface RawExecConfig {
@@ -27,30 +27,30 @@ export const RAW_EXEC_SETTINGS = {
     'list(string)',
     'Variables that the task does not get; `*` matches any characters.',
   ],
-} as const satisfies DescribedSettings
+} as const satisfies ConfigFieldDocs
 
 /** Reads a task's `Config`. Fault `task-config` names the field; a misspelt one is not ignored. */
-export function readConfig(config: Readonly<Record<string, unknown>>): RawExecConfig {
-  const settings = new TaskSettings(config, {
-    of: 'raw_exec',
+export function readRawExecConfig(config: Readonly<Record<string, unknown>>): RawExecConfig {
+  const reader = new ConfigReader(config, {
+    owner: 'raw_exec',
     known: Object.keys(RAW_EXEC_SETTINGS),
   })
   return {
-    command: settings.requiredText('command'),
-    args: settings.texts('args') ?? [],
-    workDir: settings.text('work_dir'),
-    oomScoreAdj: settings.integer('oom_score_adj', { min: -1_000, max: 1_000 }),
-    deniedVariables: settings.texts('denied_envvars') ?? [],
+    command: reader.requiredString('command'),
+    args: reader.strings('args') ?? [],
+    workDir: reader.string('work_dir'),
+    oomScoreAdj: reader.integer('oom_score_adj', { min: -1_000, max: 1_000 }),
+    deniedVariables: reader.strings('denied_envvars') ?? [],
   }
 }
 
 /** The environment without what the task denies itself; not without what finds its processes. */
-export function withoutDenied(
+export function withoutDeniedVariables(
   env: Readonly<Record<string, string>>,
   denied: readonly string[],
 ): Readonly<Record<string, string>> {
   const isKept = (name: string): boolean => {
-    if (name === ALLOCATION_MARK || name === TASK_MARK) return true
+    if (name === ALLOCATION_ENV_KEY || name === TASK_ENV_KEY) return true
     return !denied.some((pattern) => matchGlob(pattern, name))
   }
   return Object.fromEntries(Object.entries(env).filter(([name]) => isKept(name)))

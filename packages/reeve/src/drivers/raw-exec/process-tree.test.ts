@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { pid, ppid } from 'node:process'
 import { test } from 'node:test'
-import { relatives, sendSignal } from './process-tree.ts'
+import { descendantPids, signalProcess } from './process-tree.ts'
 import { isAlive, parseStat, ProcessTable, readProcess, type ProcessInfo } from './processes.ts'
 
 function line(name: string): string {
@@ -28,15 +28,15 @@ for (const text of ['', '42', '42 (sh', 'x (sh) S 1 2 3', '42 (sh) S 1 2 3']) {
 }
 
 function info(fields: Partial<ProcessInfo> & { readonly pid: number }): ProcessInfo {
-  return { parent: 1, group: 1, session: 1, startTime: 100, isZombie: false, ...fields }
+  return { parentPid: 1, processGroup: 1, sessionId: 1, startTime: 100, isZombie: false, ...fields }
 }
 
 const shim = { pid: 10, startTime: 50 }
-const shimRow = info({ pid: 10, parent: 5, session: 10, startTime: 50 })
-const child = info({ pid: 11, parent: 10, session: 10 })
-const grandchild = info({ pid: 12, parent: 11, session: 12 })
-const orphan = info({ pid: 13, parent: 1, session: 10 })
-const stranger = info({ pid: 14, parent: 1, session: 14 })
+const shimRow = info({ pid: 10, parentPid: 5, sessionId: 10, startTime: 50 })
+const child = info({ pid: 11, parentPid: 10, sessionId: 10 })
+const grandchild = info({ pid: 12, parentPid: 11, sessionId: 12 })
+const orphan = info({ pid: 13, parentPid: 1, sessionId: 10 })
+const stranger = info({ pid: 14, parentPid: 1, sessionId: 14 })
 
 const cases = [
   {
@@ -60,22 +60,26 @@ const cases = [
   {
     name: 'another process with the number of the shim is not the shim',
     all: [
-      info({ pid: 10, session: 10, startTime: 999 }),
-      info({ pid: 15, parent: 10, session: 10 }),
+      info({ pid: 10, sessionId: 10, startTime: 999 }),
+      info({ pid: 15, parentPid: 10, sessionId: 10 }),
     ],
     isSessionKnown: false,
     want: [],
   },
   {
     name: 'parents in a circle end the search too',
-    all: [shimRow, info({ pid: 20, parent: 21, session: 10 }), info({ pid: 21, parent: 20 })],
+    all: [
+      shimRow,
+      info({ pid: 20, parentPid: 21, sessionId: 10 }),
+      info({ pid: 21, parentPid: 20 }),
+    ],
     isSessionKnown: true,
     want: [20, 21],
   },
 ]
 for (const c of cases) {
   test(`relatives: ${c.name}`, () => {
-    const found = [...relatives(c.all, shim, c.isSessionKnown)].toSorted((a, b) => a - b)
+    const found = [...descendantPids(c.all, shim, c.isSessionKnown)].toSorted((a, b) => a - b)
     assert.deepEqual(found, c.want)
   })
 }
@@ -85,7 +89,7 @@ test('the table of processes has this one once, and scans are shared', async () 
   const [first, second] = await Promise.all([table.scan(), table.scan()])
   assert.equal(first, second)
   assert.equal(first.filter((one) => one.pid === pid).length, 1)
-  assert.equal(first.find((one) => one.pid === pid)?.parent, ppid)
+  assert.equal(first.find((one) => one.pid === pid)?.parentPid, ppid)
 })
 
 test('a process with another start time is somebody else and is not signalled', () => {
@@ -94,5 +98,5 @@ test('a process with another start time is somebody else and is not signalled', 
   assert.equal(isAlive(own), true)
   const other = { pid, startTime: own.startTime + 1 }
   assert.equal(isAlive(other), false)
-  assert.equal(sendSignal(other, 9), false)
+  assert.equal(signalProcess(other, 9), false)
 })

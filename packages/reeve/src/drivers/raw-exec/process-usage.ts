@@ -1,5 +1,5 @@
 import type { TaskUsage } from '../../agent/index.ts'
-import { readProc, type ProcessInfo } from './processes.ts'
+import { readProcFile, type ProcessInfo } from './processes.ts'
 
 /** The kernel tells processor time in hundredths of a second, whatever it counts in itself. */
 const NS_PER_TICK = 10_000_000
@@ -7,25 +7,28 @@ const NS_PER_TICK = 10_000_000
 const BYTES_PER_KB = 1024
 
 /** What some processes use together, as far as `/proc` tells. Undefined when none is left. */
-export function usageOf(members: readonly ProcessInfo[], atMs: number): TaskUsage | undefined {
-  const found = members.flatMap(({ pid }) => {
-    const stat = readProc(pid, 'stat')?.toString('latin1')
-    const status = readProc(pid, 'status')?.toString('latin1')
+export function usageOfProcesses(
+  members: readonly ProcessInfo[],
+  atMs: number,
+): TaskUsage | undefined {
+  const usages = members.flatMap(({ pid }) => {
+    const stat = readProcFile(pid, 'stat')?.toString('latin1')
+    const status = readProcFile(pid, 'status')?.toString('latin1')
     return stat === undefined || status === undefined ? [] : [processUsage(stat, status)]
   })
-  if (found.length === 0) return undefined
-  const sum = (of: (one: ProcessUsage) => number): number =>
-    found.reduce((total, one) => total + of(one), 0)
-  const userNs = sum((one) => one.userTicks) * NS_PER_TICK
-  const systemNs = sum((one) => one.systemTicks) * NS_PER_TICK
-  const rssBytes = sum((one) => one.rssKb) * BYTES_PER_KB
-  const maxUsageBytes = sum((one) => one.peakKb) * BYTES_PER_KB
-  const swapBytes = sum((one) => one.swapKb) * BYTES_PER_KB
+  if (usages.length === 0) return undefined
+  const sum = (of: (usage: ProcessUsage) => number): number =>
+    usages.reduce((total, usage) => total + of(usage), 0)
+  const userNs = sum((usage) => usage.userTicks) * NS_PER_TICK
+  const systemNs = sum((usage) => usage.systemTicks) * NS_PER_TICK
+  const rssBytes = sum((usage) => usage.rssKb) * BYTES_PER_KB
+  const maxUsageBytes = sum((usage) => usage.peakKb) * BYTES_PER_KB
+  const swapBytes = sum((usage) => usage.swapKb) * BYTES_PER_KB
   return {
     atMs,
     cpu: { totalNs: userNs + systemNs, userNs, systemNs, throttledPeriods: 0, throttledNs: 0 },
     memory: { rssBytes, cacheBytes: 0, swapBytes, usageBytes: rssBytes, maxUsageBytes },
-    pids: found.length,
+    pids: usages.length,
   }
 }
 

@@ -2,16 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { errorCode } from '../../agent/index.ts'
 
 /** One process, told from a later one with the same number by when it began. */
-export interface ProcessRef {
+export interface ProcessId {
   readonly pid: number
   /** Clock ticks since the boot. */
   readonly startTime: number
 }
 
-export interface ProcessInfo extends ProcessRef {
-  readonly parent: number
-  readonly group: number
-  readonly session: number
+export interface ProcessInfo extends ProcessId {
+  readonly parentPid: number
+  readonly processGroup: number
+  readonly sessionId: number
   /** It has ended and only waits for its parent to notice. */
   readonly isZombie: boolean
 }
@@ -31,29 +31,33 @@ export function parseStat(line: string): ProcessInfo | undefined {
   const number = (index: number): number => Number(rest[index])
   const info = {
     pid: Number(line.slice(0, open)),
-    parent: number(0),
-    group: number(1),
-    session: number(2),
+    parentPid: number(0),
+    processGroup: number(1),
+    sessionId: number(2),
     startTime: number(18),
     isZombie: state === 'Z' || state === 'X',
   }
-  const isWhole = [info.pid, info.parent, info.group, info.session, info.startTime].every(
-    (value) => {
-      return Number.isSafeInteger(value)
-    },
-  )
-  return isWhole && info.pid > 0 ? info : undefined
+  const isComplete = [
+    info.pid,
+    info.parentPid,
+    info.processGroup,
+    info.sessionId,
+    info.startTime,
+  ].every((value) => {
+    return Number.isSafeInteger(value)
+  })
+  return isComplete && info.pid > 0 ? info : undefined
 }
 
 /** Undefined when there is no such process. */
 export function readProcess(pid: number): ProcessInfo | undefined {
-  const line = readProc(pid, 'stat')
+  const line = readProcFile(pid, 'stat')
   return line === undefined ? undefined : parseStat(line.toString('latin1'))
 }
 
-export function isAlive(ref: ProcessRef): boolean {
-  const found = readProcess(ref.pid)
-  return found !== undefined && found.startTime === ref.startTime && !found.isZombie
+export function isAlive(processId: ProcessId): boolean {
+  const found = readProcess(processId.pid)
+  return found !== undefined && found.startTime === processId.startTime && !found.isZombie
 }
 
 /**
@@ -61,21 +65,21 @@ export function isAlive(ref: ProcessRef): boolean {
  * cannot be told, because the agent may open no further file. Asking by a signal needs none; it
  * does not tell a later process of the same number apart, so never send one for this answer.
  */
-export function mayBeAlive(ref: ProcessRef): boolean {
+export function mayBeAlive(processId: ProcessId): boolean {
   try {
-    const found = parseStat(readFileSync(`/proc/${ref.pid}/stat`, 'latin1'))
-    return found !== undefined && found.startTime === ref.startTime && !found.isZombie
+    const found = parseStat(readFileSync(`/proc/${processId.pid}/stat`, 'latin1'))
+    return found !== undefined && found.startTime === processId.startTime && !found.isZombie
   } catch (thrown) {
-    return isExhausted(thrown) && answersSignal(ref.pid)
+    return isOutOfResources(thrown) && acceptsSignal(processId.pid)
   }
 }
 
 /** The agent or the machine has no more files or memory for this just now; later it may. */
-export function isExhausted(thrown: unknown): boolean {
+export function isOutOfResources(thrown: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(thrown) ?? '')
 }
 
-function answersSignal(pid: number): boolean {
+function acceptsSignal(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (thrown) {
@@ -87,7 +91,7 @@ function answersSignal(pid: number): boolean {
  * A file of a process; undefined when the process is gone or may not be looked into. Never waits
  * for a disk.
  */
-export function readProc(pid: number, name: ProcFile): Buffer | undefined {
+export function readProcFile(pid: number, name: ProcFileName): Buffer | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`)
   } catch {
@@ -96,10 +100,10 @@ export function readProc(pid: number, name: ProcFile): Buffer | undefined {
   }
 }
 
-type ProcFile = 'stat' | 'status' | 'environ' | 'cmdline' | 'cgroup'
+type ProcFileName = 'stat' | 'status' | 'environ' | 'cmdline' | 'cgroup'
 
 /** Processes read before other work gets its turn. */
-const SLICE = 128
+const PROCESSES_PER_SLICE = 128
 
 /** Every process of the machine. Whoever asks while a scan runs shares the next one. */
 export class ProcessTable {
@@ -110,7 +114,7 @@ export class ProcessTable {
     if (this.#next !== undefined) return this.#next
     const next = this.#running.then(() => {
       this.#next = undefined
-      const scan = scanAll()
+      const scan = scanAllProcesses()
       this.#running = scan
       return scan
     })
@@ -119,15 +123,16 @@ export class ProcessTable {
   }
 }
 
-async function scanAll(): Promise<readonly ProcessInfo[]> {
+async function scanAllProcesses(): Promise<readonly ProcessInfo[]> {
   const found: ProcessInfo[] = []
-  let read = 0
+  let readCount = 0
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const info = readProcess(Number(name))
     if (info !== undefined) found.push(info)
-    read += 1
-    if (read % SLICE === 0) await new Promise<void>((resolve) => setImmediate(resolve))
+    readCount += 1
+    if (readCount % PROCESSES_PER_SLICE === 0)
+      await new Promise<void>((resolve) => setImmediate(resolve))
   }
   return found
 }

@@ -2,25 +2,25 @@ import { constants } from 'node:fs'
 import { chown, mkdir, open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode, isMissing, type HostUser } from '../../agent/index.ts'
-import { parseStat, type ProcessRef } from './processes.ts'
+import { parseStat, type ProcessId } from './processes.ts'
 
 /** What the shim writes; nothing it writes is longer. */
 const RECORD_BYTES_MAX = 4096
 
-/** Says in place of a shim's own line that the start was called off before the shim began. */
-const WITHDRAWN = 'withdrawn'
+/** Written instead of the shim's line if the start was cancelled before the shim began. */
+const CANCELLED_LINE = 'withdrawn'
 
-type Claim =
-  /** The start had not begun, and now it never will. */
+type ShimClaim =
+  /** The start had not begun and never will. */
   | { readonly kind: 'withdrawn' }
-  | { readonly kind: 'begun'; readonly shim: ProcessRef }
-  /** A shim has taken it and has not yet said who it is. */
+  | { readonly kind: 'begun'; readonly shim: ProcessId }
+  /** A shim has claimed the start and has not written its line yet. */
   | { readonly kind: 'unsaid' }
 
-export interface ExitRecord {
+export interface ShellExitRecord {
   readonly status: number
   /** The command could not be executed at all. */
-  readonly isFailedExec: boolean
+  readonly hasExecFailed: boolean
   readonly atMs: number
 }
 
@@ -40,52 +40,52 @@ export class ShimRecords {
     if (owner !== undefined) await chown(this.dir, owner.uid, owner.gid)
   }
 
-  /** Calls off a start that has not begun; atomic against the shim's own claim. */
-  async withdraw(): Promise<Claim> {
+  /** Cancels a start that has not begun; atomic with respect to the claim of the shim. */
+  async cancelStart(): Promise<ShimClaim> {
     const { O_WRONLY, O_CREAT, O_EXCL } = constants
     try {
       const file = await open(join(this.dir, 'shim'), O_WRONLY | O_CREAT | O_EXCL, 0o600)
-      await file.writeFile(`${WITHDRAWN}\n`)
+      await file.writeFile(`${CANCELLED_LINE}\n`)
       await file.close()
       return { kind: 'withdrawn' }
     } catch (thrown) {
-      // Not even the directory was made, so nothing can have been started.
+      // The directory was not created, so nothing was started.
       if (isMissing(thrown)) return { kind: 'withdrawn' }
       if (errorCode(thrown) !== 'EEXIST') throw thrown
-      return this.#claim()
+      return this.#readClaim()
     }
   }
 
-  async #claim(): Promise<Claim> {
-    const line = await this.#line('shim')
+  async #readClaim(): Promise<ShimClaim> {
+    const line = await this.#readLine('shim')
     if (line === undefined) return { kind: 'unsaid' }
-    if (line === WITHDRAWN) return { kind: 'withdrawn' }
+    if (line === CANCELLED_LINE) return { kind: 'withdrawn' }
     const shim = parseStat(line)
     return shim === undefined ? { kind: 'unsaid' } : { kind: 'begun', shim }
   }
 
-  /** The shim's process, once it has said so. */
-  shim(): Promise<ProcessRef | undefined> {
-    return this.#process('shim')
+  /** Process of the shim, once recorded. */
+  shimProcess(): Promise<ProcessId | undefined> {
+    return this.#readProcessId('shim')
   }
 
-  /** The task's process, once it exists. */
-  task(): Promise<ProcessRef | undefined> {
-    return this.#process('task')
+  /** Process of the task, once it exists. */
+  taskProcess(): Promise<ProcessId | undefined> {
+    return this.#readProcessId('task')
   }
 
-  async exit(): Promise<ExitRecord | undefined> {
-    const line = await this.#line('exit')
+  async exitRecord(): Promise<ShellExitRecord | undefined> {
+    const line = await this.#readLine('exit')
     if (line === undefined || !/^\d{1,3}$/.test(line)) return undefined
     const { mtimeMs } = await stat(join(this.dir, 'exit'))
     return {
       status: Number(line),
-      isFailedExec: await this.hasFailedExec(),
+      hasExecFailed: await this.hasExecFailed(),
       atMs: Math.floor(mtimeMs),
     }
   }
 
-  async hasFailedExec(): Promise<boolean> {
+  async hasExecFailed(): Promise<boolean> {
     return stat(join(this.dir, 'failed')).then(
       () => true,
       (thrown: unknown) => {
@@ -99,13 +99,13 @@ export class ShimRecords {
     await rm(this.dir, { recursive: true, force: true })
   }
 
-  async #process(name: string): Promise<ProcessRef | undefined> {
-    const line = await this.#line(name)
+  async #readProcessId(name: string): Promise<ProcessId | undefined> {
+    const line = await this.#readLine(name)
     return line === undefined ? undefined : parseStat(line)
   }
 
   /** The one line of a record; undefined when it is not there or not whole. */
-  async #line(name: string): Promise<string | undefined> {
+  async #readLine(name: string): Promise<string | undefined> {
     const text = await readSmallFile(join(this.dir, name))
     return text?.endsWith('\n') === true ? text.slice(0, -1) : undefined
   }

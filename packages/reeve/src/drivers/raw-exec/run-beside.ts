@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import type { ExecRequest, ExecSession } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { ChildSession } from '../session/child-session.ts'
+import { ChildExecSession } from '../session/child-session.ts'
 import { findCommand } from './command.ts'
-import type { SavedLaunch } from './saved-launch.ts'
+import type { LaunchRecord } from './saved-launch.ts'
 
-interface BesideOptions {
-  readonly launch: SavedLaunch
+interface ShellExecOptions {
+  readonly launch: LaunchRecord
   readonly clock: Clock
 }
 
@@ -15,9 +15,9 @@ interface BesideOptions {
  * Runs a command as the task runs, without a terminal: nothing but the native helper can make one.
  * It carries the marks of the task in its environment, so it is ended with it.
  */
-export async function runBeside(
+export async function execInShellTask(
   request: ExecRequest,
-  { launch, clock }: BesideOptions,
+  { launch, clock }: ShellExecOptions,
 ): Promise<ExecSession> {
   const [program, ...args] = request.command
   if (program === undefined || program === '') {
@@ -40,7 +40,7 @@ export async function runBeside(
     stdio: 'pipe',
     ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
   })
-  const session = new ChildSession({ child, clock, resize: () => undefined })
+  const session = new ChildExecSession({ child, clock, resize: () => undefined })
   child.once('spawn', () => resolve(session))
   child.once('error', (error) => {
     reject(new Fault('task-config', `the command cannot be started: ${errorMessage(error)}`))

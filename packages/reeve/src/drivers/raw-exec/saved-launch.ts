@@ -2,7 +2,7 @@ import { open, readFile, rm } from 'node:fs/promises'
 import { isMissing, type HostUser, type TaskHandle } from '../../agent/index.ts'
 
 /** What a further command beside the task needs to know about how the task was started. */
-export interface SavedLaunch {
+export interface LaunchRecord {
   readonly env: Readonly<Record<string, string>>
   readonly taskDir: string
   readonly cwd: string
@@ -14,12 +14,12 @@ export interface SavedLaunch {
  * Kept beside the directory of the shim's records and not in it: that belongs to the task's user,
  * who must not be able to say as whom the agent runs commands.
  */
-function pathOf(handle: TaskHandle): string {
+function launchRecordPath(handle: TaskHandle): string {
   return `${handle.dir}.launch`
 }
 
-export async function saveLaunch(handle: TaskHandle, launch: SavedLaunch): Promise<void> {
-  const file = await open(pathOf(handle), 'w', 0o600)
+export async function saveLaunchRecord(handle: TaskHandle, launch: LaunchRecord): Promise<void> {
+  const file = await open(launchRecordPath(handle), 'w', 0o600)
   try {
     await file.writeFile(JSON.stringify(launch))
   } finally {
@@ -28,16 +28,16 @@ export async function saveLaunch(handle: TaskHandle, launch: SavedLaunch): Promi
 }
 
 /** Undefined when the task was started by an agent that saved none. */
-export async function loadLaunch(handle: TaskHandle): Promise<SavedLaunch | undefined> {
+export async function loadLaunchRecord(handle: TaskHandle): Promise<LaunchRecord | undefined> {
   try {
-    // Written by saveLaunch, in a directory that only the agent's user can write to.
-    return JSON.parse(await readFile(pathOf(handle), 'utf8')) as SavedLaunch
+    // Written by saveLaunchRecord, in a directory that only the agent's user can write to.
+    return JSON.parse(await readFile(launchRecordPath(handle), 'utf8')) as LaunchRecord
   } catch (thrown) {
     if (isMissing(thrown)) return undefined
     throw thrown
   }
 }
 
-export async function removeLaunch(handle: TaskHandle): Promise<void> {
-  await rm(pathOf(handle), { force: true })
+export async function removeLaunchRecord(handle: TaskHandle): Promise<void> {
+  await rm(launchRecordPath(handle), { force: true })
 }

@@ -33,7 +33,7 @@ exit "$_reeve_code"`
  * shim, in which some shells end without a word when exec fails; here each either goes on or runs
  * the trap.
  */
-const BEGIN_SCRIPT = `_reeve_dir=$1
+const TASK_SCRIPT = `_reeve_dir=$1
 shift
 trap 'echo >"$_reeve_dir/failed"' EXIT
 read -r _reeve_line </proc/self/stat && echo "$_reeve_line" >"$_reeve_dir/task" || exit 98
@@ -46,10 +46,10 @@ exit 126`
  * True while a process, of which this is the command line, is still one of the two shells above.
  */
 export function isShimCommandLine(cmdline: Buffer): boolean {
-  return cmdline.includes(BEGIN_MARK)
+  return cmdline.includes(TASK_SCRIPT_ARGUMENT)
 }
 
-const BEGIN_MARK = Buffer.from(`\0${BEGIN_SCRIPT}\0`)
+const TASK_SCRIPT_ARGUMENT = Buffer.from(`\0${TASK_SCRIPT}\0`)
 
 export const SHELL = '/bin/sh'
 
@@ -69,18 +69,20 @@ interface ShimCall {
  * A shell drops variables whose names it cannot write and sets some of its own, so those few are
  * handed over by `env`, which is started after the shell is gone.
  */
-export function shimCall({ recordsDir, file, args, env }: ShimInput): ShimCall {
-  const odd = Object.entries(env).filter(([name]) => !isKeptByShell(name))
-  const through =
-    odd.length === 0 ? [] : ['/usr/bin/env', ...odd.map(([name, value]) => `${name}=${value}`)]
-  const kept = Object.entries(env).filter(([name]) => isKeptByShell(name))
+export function buildShimCall({ recordsDir, file, args, env }: ShimInput): ShimCall {
+  const unsupportedByShell = Object.entries(env).filter(([name]) => !isPreservedByShell(name))
+  const envCommand =
+    unsupportedByShell.length === 0
+      ? []
+      : ['/usr/bin/env', ...unsupportedByShell.map(([name, value]) => `${name}=${value}`)]
+  const supportedByShell = Object.entries(env).filter(([name]) => isPreservedByShell(name))
   return {
-    args: ['-c', SHIM_SCRIPT, 'reeve-task', recordsDir, BEGIN_SCRIPT, ...through, file, ...args],
-    env: Object.fromEntries(kept),
+    args: ['-c', SHIM_SCRIPT, 'reeve-task', recordsDir, TASK_SCRIPT, ...envCommand, file, ...args],
+    env: Object.fromEntries(supportedByShell),
   }
 }
 
-const SET_BY_SHELL: ReadonlySet<string> = new Set([
+const SHELL_VARIABLES: ReadonlySet<string> = new Set([
   '_',
   'IFS',
   'LINENO',
@@ -94,8 +96,10 @@ const SET_BY_SHELL: ReadonlySet<string> = new Set([
   'SHLVL',
 ])
 
-function isKeptByShell(name: string): boolean {
+function isPreservedByShell(name: string): boolean {
   return (
-    /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !SET_BY_SHELL.has(name) && !name.startsWith('_reeve_')
+    /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) &&
+    !SHELL_VARIABLES.has(name) &&
+    !name.startsWith('_reeve_')
   )
 }

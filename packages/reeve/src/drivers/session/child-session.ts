@@ -2,78 +2,78 @@ import type { ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
 import { kill } from 'node:process'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
-import { pause, type ExecSession, type TerminalSize } from '../../agent/index.ts'
+import { sleep, type ExecSession, type TerminalSize } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 
-/** How long output may be silent, after the command has ended, before it counts as whole. */
-const SILENCE_MS = 200
+/** How long output must be idle after the end of the command before it counts as complete. */
+const OUTPUT_IDLE_MS = 200
 
-/** How long a command may go on after its caller has hung up. */
-const HANG_UP_MS_MAX = 5_000
+/** How long a command may continue after its caller hung up. */
+const HANG_UP_TIMEOUT_MS = 5_000
 
-/** Output of a command on its way from the pipe to the frames. */
-const RELAY_BYTES_MAX = 16 * 1024
+/** Buffer between the pipe and the frames. */
+const RELAY_BUFFER_BYTES = 16 * 1024
 
-interface ChildSessionOptions {
+interface ChildExecSessionOptions {
   /** Has pipes as its standard files, and is the leader of a process group. */
   readonly child: ChildProcess
   readonly clock: Clock
   resize(size: TerminalSize): void
-  /** How the command is told that its caller has gone; absent: SIGHUP to the group. */
+  /** Notifies the command that its caller is gone; by default SIGHUP to the process group. */
   hangUp?(): void
-  /** The status to tell, when it is not that of the child itself. */
+  /** Exit status, if it is not that of the child itself. */
   status?(): Promise<number | undefined>
 }
 
-/** A command that runs as a child of the agent: what both ways of executing have in common. */
-export class ChildSession implements ExecSession {
+/** A command that runs as a child of the agent, for both exec implementations. */
+export class ChildExecSession implements ExecSession {
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
   readonly exited: Promise<number>
-  readonly #options: ChildSessionOptions
-  readonly #over = new AbortController()
+  readonly #options: ChildExecSessionOptions
+  readonly #exited = new AbortController()
 
-  constructor(options: ChildSessionOptions) {
+  constructor(options: ChildExecSessionOptions) {
     this.#options = options
     const { child } = options
     const input = child.stdin ?? new PassThrough()
-    // A command need not read what it is told: that its end is gone is no trouble of ours.
+    // A command does not have to read its input: a closed pipe is no error.
     input.on('error', () => undefined)
     this.stdin = input
-    const output = new Relay(child.stdout)
-    const errors = new Relay(child.stderr)
+    const output = new OutputRelay(child.stdout)
+    const errors = new OutputRelay(child.stderr)
     this.stdout = output.stream
     this.stderr = errors.stream
-    this.exited = this.#watch([output, errors])
+    this.exited = this.#awaitExit([output, errors])
   }
 
   resize(size: TerminalSize): void {
-    if (!this.#over.signal.aborted) this.#options.resize(size)
+    if (!this.#exited.signal.aborted) this.#options.resize(size)
   }
 
   hangUp(): void {
-    if (this.#over.signal.aborted) return
+    if (this.#exited.signal.aborted) return
     if (this.#options.hangUp === undefined) {
       this.stdin.destroy()
       this.#signalGroup('SIGHUP')
     } else this.#options.hangUp()
-    void pause(this.#options.clock, HANG_UP_MS_MAX, this.#over.signal).then((passed) => {
+    void sleep(this.#options.clock, HANG_UP_TIMEOUT_MS, this.#exited.signal).then((passed) => {
       return passed ? this.#signalGroup('SIGKILL') : undefined
     })
   }
 
-  async #watch(relays: readonly Relay[]): Promise<number> {
+  async #awaitExit(relays: readonly OutputRelay[]): Promise<number> {
     const { child, clock } = this.#options
-    const ended = await new Promise<number>((resolve) => {
-      child.once('exit', (code, signal) => resolve(code ?? 128 + numberOf(signal)))
+    const exitStatus = await new Promise<number>((resolve) => {
+      child.once('exit', (code, signal) => resolve(code ?? 128 + signalNumberOf(signal)))
     })
-    this.#over.abort()
-    // What it left in its group would keep the output open.
+    this.#exited.abort()
+    // Processes left in the group would keep the output open.
     this.#signalGroup('SIGKILL')
     await Promise.all(relays.map((relay) => relay.finish(clock)))
     this.stdin.destroy()
-    return (await this.#options.status?.()) ?? ended
+    return (await this.#options.status?.()) ?? exitStatus
   }
 
   #signalGroup(signal: 'SIGHUP' | 'SIGKILL'): void {
@@ -82,56 +82,56 @@ export class ChildSession implements ExecSession {
     try {
       kill(-pid, signal)
     } catch {
-      // ESRCH: nobody is left in the group.
+      // ESRCH: the group is empty.
     }
   }
 }
 
-function numberOf(signal: NodeJS.Signals | null): number {
+function signalNumberOf(signal: NodeJS.Signals | null): number {
   return signal === null ? 0 : constants.signals[signal]
 }
 
 /**
- * One stream of output on its way to the caller. Ends with its source, or when the command has
- * ended and a process that escaped still holds the other end.
+ * Relays one output stream to the caller. Ends with its source, or after the command has ended
+ * while an escaped process still holds the pipe.
  */
-class Relay {
-  // Small: a session that nobody reads holds it for as long as its caller likes.
-  readonly stream = new PassThrough({ highWaterMark: RELAY_BYTES_MAX })
+class OutputRelay {
+  // Small, because an unread session keeps it for as long as its caller stays.
+  readonly stream = new PassThrough({ highWaterMark: RELAY_BUFFER_BYTES })
   readonly #source: Readable | undefined
-  #pieces = 0
+  #chunkCount = 0
   #hasEnded = false
-  readonly #end = Promise.withResolvers<void>()
+  readonly #ended = Promise.withResolvers<void>()
 
   constructor(source: Readable | null) {
     this.#source = source ?? undefined
     if (source === null) {
-      this.#finished()
+      this.#close()
       return
     }
-    source.on('data', () => (this.#pieces += 1))
-    source.on('error', () => this.#finished())
-    source.once('end', () => this.#finished())
+    source.on('data', () => (this.#chunkCount += 1))
+    source.on('error', () => this.#close())
+    source.once('end', () => this.#close())
     source.pipe(this.stream, { end: false })
   }
 
   async finish(clock: Clock): Promise<void> {
-    let seen = -1
-    while (!this.#hasEnded && (seen !== this.#pieces || this.stream.writableNeedDrain)) {
-      seen = this.#pieces
-      const silence = new AbortController()
-      await Promise.race([this.#end.promise, pause(clock, SILENCE_MS, silence.signal)])
-      silence.abort()
+    let lastCount = -1
+    while (!this.#hasEnded && (lastCount !== this.#chunkCount || this.stream.writableNeedDrain)) {
+      lastCount = this.#chunkCount
+      const cancelWait = new AbortController()
+      await Promise.race([this.#ended.promise, sleep(clock, OUTPUT_IDLE_MS, cancelWait.signal)])
+      cancelWait.abort()
     }
-    this.#finished()
+    this.#close()
   }
 
-  #finished(): void {
+  #close(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#source?.unpipe(this.stream)
     this.#source?.destroy()
     this.stream.end()
-    this.#end.resolve()
+    this.#ended.resolve()
   }
 }

@@ -17,9 +17,9 @@ export const DEFAULT_CAPS: readonly string[] = [
   'sys_chroot',
 ]
 
-interface CapsWish {
+interface CapabilityRequest {
   /** What a task has that asks for nothing. */
-  readonly base: readonly string[]
+  readonly defaults: readonly string[]
   readonly add: readonly string[]
   readonly drop: readonly string[]
   /** What the node lets tasks have; `all` is any. */
@@ -27,23 +27,23 @@ interface CapsWish {
 }
 
 /** The capabilities of a task, sorted, without `CAP_`. Fault `task-config` for one not allowed. */
-export function grantedCaps(wish: CapsWish): readonly string[] {
-  const allowed = new Set(wish.allowed.map(bareCap))
+export function grantedCapabilities(request: CapabilityRequest): readonly string[] {
+  const allowed = new Set(request.allowed.map(normalizeCapability))
   const isAllowed = (name: string): boolean => allowed.has('all') || allowed.has(name)
-  const added = wish.add.map(bareCap)
-  const refused = added.filter((name) => !isAllowed(name))
-  if (refused.length > 0) {
-    throw new Fault('task-config', `cap_add: this node does not allow ${refused.join(', ')}`)
+  const added = request.add.map(normalizeCapability)
+  const denied = added.filter((name) => !isAllowed(name))
+  if (denied.length > 0) {
+    throw new Fault('task-config', `cap_add: this node does not allow ${denied.join(', ')}`)
   }
-  const dropped = new Set(wish.drop.map(bareCap))
-  const base = dropped.has('all') ? [] : wish.base.map(bareCap).filter(isAllowed)
-  const kept = [...base.filter((name) => !dropped.has(name)), ...added]
-  return [...new Set(kept)].toSorted()
+  const dropped = new Set(request.drop.map(normalizeCapability))
+  const base = dropped.has('all') ? [] : request.defaults.map(normalizeCapability).filter(isAllowed)
+  const granted = [...base.filter((name) => !dropped.has(name)), ...added]
+  return [...new Set(granted)].toSorted()
 }
 
 /** `CAP_NET_RAW`, `net_raw` and `NET_RAW` are the same. */
-function bareCap(name: string): string {
-  const bare = name.toLowerCase().replace(/^cap_/, '')
-  if (/^[a-z][a-z_]{0,30}$/.test(bare)) return bare
+function normalizeCapability(name: string): string {
+  const normalized = name.toLowerCase().replace(/^cap_/, '')
+  if (/^[a-z][a-z_]{0,30}$/.test(normalized)) return normalized
   throw new Fault('task-config', `${JSON.stringify(name)} is not the name of a capability`)
 }

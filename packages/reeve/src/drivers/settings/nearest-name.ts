@@ -7,21 +7,24 @@ const LENGTH_MAX = 64
 /** The known name that was probably meant; undefined when none is near. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   if (name.length > LENGTH_MAX) return undefined
-  const plain = bare(name)
+  const normalized = withoutSeparators(name)
   const ranked = known
-    .map((one) => ({ one, distance: distance(plain, bare(one)) }))
-    .filter((found) => found.distance <= Math.min(DISTANCE_MAX, Math.floor(found.one.length / 2)))
+    .map((candidate) => ({
+      one: candidate,
+      distance: editDistance(normalized, withoutSeparators(candidate)),
+    }))
+    .filter((match) => match.distance <= Math.min(DISTANCE_MAX, Math.floor(match.one.length / 2)))
     .toSorted((a, b) => a.distance - b.distance || (a.one < b.one ? -1 : 1))
   return ranked[0]?.one
 }
 
 /** `workDir` is meant as `work_dir`. */
-function bare(name: string): string {
+function withoutSeparators(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase()
 }
 
 /** Letters to add, drop or change to make one of the other. */
-function distance(from: string, to: string): number {
+function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let i = 0; i < from.length; i += 1) {
     const next = [i + 1]

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '@reeve/kit/fault.ts'
 import { nearestName } from './nearest-name.ts'
-import { TaskSettings } from './task-settings.ts'
+import { ConfigReader } from './task-settings.ts'
 
 const known = ['command', 'args', 'work_dir', 'labels', 'auth', 'count', 'on', 'wait', 'mode']
-const read = (values: Readonly<Record<string, unknown>>): TaskSettings =>
-  new TaskSettings(values, { of: 'demo', known })
+const read = (values: Readonly<Record<string, unknown>>): ConfigReader =>
+  new ConfigReader(values, { owner: 'demo', known })
 
 const nearest = [
   { name: 'comand', near: 'command' },
@@ -51,7 +51,7 @@ test('task settings: a block is one map or a list of them', () => {
 test('task settings: absent and null are the same', () => {
   for (const config of [{}, { args: null, count: null, on: null, wait: null, mode: null }]) {
     const settings = read(config)
-    assert.equal(settings.texts('args'), undefined)
+    assert.equal(settings.strings('args'), undefined)
     assert.equal(settings.integer('count', { min: 0, max: 9 }), undefined)
     assert.equal(settings.bool('on'), undefined)
     assert.equal(settings.durationMs('wait'), undefined)
@@ -76,7 +76,7 @@ for (const c of values) {
       settings.bool('on')
       settings.durationMs('wait')
       settings.oneOf('mode', ['host', 'private'])
-      settings.texts('args')
+      settings.strings('args')
     }
     assert.throws(all, { kind: 'task-config', message: c.message })
   })
@@ -87,8 +87,8 @@ test('task settings: whatever is written, the answer is a value or a task-config
     fc.property(fc.dictionary(fc.constantFrom(...known, '__proto__'), fc.jsonValue()), (config) => {
       try {
         const settings = read(config)
-        settings.requiredText('command')
-        settings.texts('args')
+        settings.requiredString('command')
+        settings.strings('args')
         settings.map('labels')
         settings.blocks('auth', ['username'])
       } catch (thrown) {

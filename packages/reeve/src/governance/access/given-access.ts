@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
 } from '../../model/index.ts'
@@ -14,7 +14,7 @@ import { findTeam } from '../teams/teams.ts'
 /** Tables of team access, to projects and to workspaces. */
 type AccessTable = 'team_projects' | 'team_workspaces'
 
-interface Gift {
+interface NewAccess {
   readonly table: AccessTable
   readonly teamId: string
   /** ID of the project or workspace. */
@@ -26,22 +26,22 @@ interface Gift {
  * Returns why a team cannot be given access. The team must be visible, in the same organization,
  * and without access so far.
  */
-export function giftProblems(
+export function newAccessProblems(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { table, teamId, targetId, organizationId }: Gift,
+  { table, teamId, targetId, organizationId }: NewAccess,
 ): Result<readonly AttributeProblem[], GovernanceRefusal> {
   const team = findTeam(context, caller, teamId)
   if (!team.ok) return team
-  if (team.value.team.organizationId !== organizationId) return err(UNSEEN)
-  const isTaken = context.store.tables[table].countIn('pair', scopedKey(teamId, targetId)) > 0
+  if (team.value.team.organizationId !== organizationId) return err(NOT_FOUND)
+  const isTaken = context.store.tables[table].countByIndex('pair', scopedKey(teamId, targetId)) > 0
   if (!isTaken) return ok([])
-  const what = table === 'team_projects' ? 'project' : 'workspace'
-  const detail = `Team has access to the ${what} already`
+  const targetNoun = table === 'team_projects' ? 'project' : 'workspace'
+  const detail = `Team has access to the ${targetNoun} already`
   return ok([{ pointer: '/data/relationships/team', detail }])
 }
 
-interface AccessChange<N extends AccessTable> {
+interface AccessWrite<N extends AccessTable> {
   readonly table: N
   /** Undefined for a new access. */
   readonly before?: Row<N>
@@ -51,18 +51,18 @@ interface AccessChange<N extends AccessTable> {
 export async function saveAccess<N extends AccessTable>(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { table, before, after }: AccessChange<N>,
+  { table, before, after }: AccessWrite<N>,
 ): Promise<void> {
   await commitWrite(context, {
     action: before === undefined ? 'TeamAccessCreated' : 'TeamAccessUpdated',
     caller,
     organizationId: after.organizationId,
-    subjects: [after.id],
+    affectedIds: [after.id],
     changes: isEqual(before, after) ? [] : [put(table, after)],
   })
 }
 
-export async function endAccess<N extends AccessTable>(
+export async function deleteAccess<N extends AccessTable>(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { table, row }: { readonly table: N; readonly row: Row<N> },
@@ -71,7 +71,7 @@ export async function endAccess<N extends AccessTable>(
     action: 'TeamAccessDeleted',
     caller,
     organizationId: row.organizationId,
-    subjects: [row.id],
+    affectedIds: [row.id],
     changes: [remove(table, row.id)],
   })
 }

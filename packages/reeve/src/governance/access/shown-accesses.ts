@@ -1,11 +1,11 @@
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { GovernanceContext } from '../context.ts'
 import { teamRights } from '../permissions.ts'
-import type { Seat } from '../standing.ts'
+import type { VisibleOrganization } from '../standing.ts'
 
-export interface Window {
-  readonly skip: number
-  readonly take: number
+export interface PageRange {
+  readonly offset: number
+  readonly limit: number
 }
 
 export interface AccessPage<R> {
@@ -15,32 +15,36 @@ export interface AccessPage<R> {
 }
 
 /** Whether the caller may know of the team (secret teams only by some). */
-export function seesTeam({ store }: GovernanceContext, seat: Seat, teamId: string): boolean {
+export function canSeeTeam(
+  { store }: GovernanceContext,
+  visible: VisibleOrganization,
+  teamId: string,
+): boolean {
   const team = store.tables.teams.find(teamId)
-  return team !== undefined && teamRights(seat.standing, team).read
+  return team !== undefined && teamRights(visible.role, team).read
 }
 
 /** One page of accesses, the oldest first. There are as many as teams at most. */
-export function pageOf<R extends { readonly id: string; readonly teamId: string }>(
+export function pageOfAccesses<R extends { readonly id: string; readonly teamId: string }>(
   context: GovernanceContext,
   {
     table,
     rows,
-    seat,
+    visible,
     window,
   }: {
     readonly table: { createIndexOf(key: string): number | undefined }
     readonly rows: readonly R[]
-    readonly seat: Seat
-    readonly window: Window
+    readonly visible: VisibleOrganization
+    readonly window: PageRange
   },
 ): AccessPage<R> {
   const ageOf = ({ id }: R): number => table.createIndexOf(id) ?? 0
-  const shown = rows
-    .filter(({ teamId }) => seesTeam(context, seat, teamId))
+  const visibleRows = rows
+    .filter(({ teamId }) => canSeeTeam(context, visible, teamId))
     .toSorted((a, b) => ageOf(a) - ageOf(b) || compareText(a.id, b.id))
   return {
-    accesses: shown.slice(window.skip, window.skip + window.take),
-    total: shown.length,
+    accesses: visibleRows.slice(window.offset, window.offset + window.limit),
+    total: visibleRows.length,
   }
 }

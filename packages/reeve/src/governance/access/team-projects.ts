@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
   type TeamProjectRow,
@@ -10,20 +10,20 @@ import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { ProjectRight } from '../permissions.ts'
-import { findProject, type SeenProject } from '../standing.ts'
-import { planValues } from './access-values.ts'
-import { endAccess, giftProblems, saveAccess } from './given-access.ts'
+import { findProject, type VisibleProject } from '../standing.ts'
+import { resolveAccessValues } from './access-values.ts'
+import { deleteAccess, newAccessProblems, saveAccess } from './given-access.ts'
 import { PROJECT_LEVELS } from './levels.ts'
-import { pageOf, seesTeam, type AccessPage, type Window } from './shown-accesses.ts'
+import { pageOfAccesses, canSeeTeam, type AccessPage, type PageRange } from './shown-accesses.ts'
 
 /** Returns the project if the caller has this permission on its teams. */
-function findProjectWith(
+function findProjectWithRight(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { projectId, right }: { readonly projectId: string; readonly right: ProjectRight },
-): Result<SeenProject, GovernanceRefusal> {
-  const seen = findProject(context, caller, projectId)
-  return seen.ok && !seen.value.rights[right] ? err(UNSEEN) : seen
+): Result<VisibleProject, GovernanceRefusal> {
+  const found = findProject(context, caller, projectId)
+  return found.ok && !found.value.rights[right] ? err(NOT_FOUND) : found
 }
 
 /**
@@ -32,13 +32,13 @@ function findProjectWith(
 export function listProjectAccesses(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { projectId, window }: { readonly projectId: string; readonly window: Window },
+  { projectId, window }: { readonly projectId: string; readonly window: PageRange },
 ): Result<AccessPage<TeamProjectRow>, GovernanceRefusal> {
-  const seen = findProjectWith(context, caller, { projectId, right: 'readTeams' })
-  if (!seen.ok) return seen
+  const found = findProjectWithRight(context, caller, { projectId, right: 'readTeams' })
+  if (!found.ok) return found
   const { team_projects: accesses } = context.store.tables
-  const rows = accesses.rowsIn('project', projectId)
-  return ok(pageOf(context, { table: accesses, rows, seat: seen.value, window }))
+  const rows = accesses.rowsByIndex('project', projectId)
+  return ok(pageOfAccesses(context, { table: accesses, rows, visible: found.value, window }))
 }
 
 /** Returns an access that the caller may read, or change if `manageTeams` is set. */
@@ -48,10 +48,10 @@ export function findProjectAccess(
   { id, right }: { readonly id: string; readonly right: 'readTeams' | 'manageTeams' },
 ): Result<TeamProjectRow, GovernanceRefusal> {
   const row = context.store.tables.team_projects.find(id)
-  if (row === undefined) return err(UNSEEN)
-  const seen = findProjectWith(context, caller, { projectId: row.projectId, right })
-  if (!seen.ok) return seen
-  return seesTeam(context, seen.value, row.teamId) ? ok(row) : err(UNSEEN)
+  if (row === undefined) return err(NOT_FOUND)
+  const found = findProjectWithRight(context, caller, { projectId: row.projectId, right })
+  if (!found.ok) return found
+  return canSeeTeam(context, found.value, row.teamId) ? ok(row) : err(NOT_FOUND)
 }
 
 /** Grants access; only to visible teams. */
@@ -62,44 +62,44 @@ export async function createProjectAccess(
 ): Promise<Result<TeamProjectRow, GovernanceRefusal>> {
   const projectId = relationships.project.data.id
   const teamId = relationships.team.data.id
-  const seen = findProjectWith(context, caller, { projectId, right: 'manageTeams' })
-  if (!seen.ok) return seen
-  const { organizationId } = seen.value.project
-  const gift = { table: 'team_projects', teamId, targetId: projectId, organizationId } as const
-  const forbidden = giftProblems(context, caller, gift)
-  if (!forbidden.ok) return forbidden
+  const found = findProjectWithRight(context, caller, { projectId, right: 'manageTeams' })
+  if (!found.ok) return found
+  const { organizationId } = found.value.project
+  const newAccess = { table: 'team_projects', teamId, targetId: projectId, organizationId } as const
+  const accessProblems = newAccessProblems(context, caller, newAccess)
+  if (!accessProblems.ok) return accessProblems
   const { access } = attributes
-  const planned = planAccess({ access, base: PROJECT_LEVELS[access], attributes })
-  const problems = [...forbidden.value, ...planned.problems]
+  const resolved = resolveProjectAccess({ access, base: PROJECT_LEVELS[access], attributes })
+  const problems = [...accessProblems.value, ...resolved.problems]
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const id = newId(context.ids, 'team-projects')
-  const row = { id, organizationId, teamId, projectId, access, ...planned.values }
+  const row = { id, organizationId, teamId, projectId, access, ...resolved.values }
   await saveAccess(context, caller, { table: 'team_projects', after: row })
   return ok(row)
 }
 
-type Values = Pick<TeamProjectRow, 'projectAccess' | 'workspaceAccess'>
+type ProjectAccessValues = Pick<TeamProjectRow, 'projectAccess' | 'workspaceAccess'>
 
-function planAccess({
+function resolveProjectAccess({
   access,
   base,
   attributes,
 }: {
   readonly access: v2.ProjectAccessLevel
-  readonly base: Values
+  readonly base: ProjectAccessValues
   readonly attributes: NonNullable<v2.TeamProjectAccessUpdateRequest['data']['attributes']>
-}): { readonly values: Values; readonly problems: readonly AttributeProblem[] } {
+}): { readonly values: ProjectAccessValues; readonly problems: readonly AttributeProblem[] } {
   const pointer = '/data/attributes'
-  const project = planValues({
+  const project = resolveAccessValues({
     access,
     base: base.projectAccess,
-    given: attributes['project-access'] ?? {},
+    requested: attributes['project-access'] ?? {},
     pointer: `${pointer}/project-access`,
   })
-  const workspace = planValues({
+  const workspace = resolveAccessValues({
     access,
     base: base.workspaceAccess,
-    given: attributes['workspace-access'] ?? {},
+    requested: attributes['workspace-access'] ?? {},
     pointer: `${pointer}/workspace-access`,
   })
   return {
@@ -123,7 +123,7 @@ export async function updateProjectAccess(
   const { attributes = {} } = data
   const access = attributes.access ?? before.access
   const base = access === before.access ? before : PROJECT_LEVELS[access]
-  const { values, problems } = planAccess({ access, base, attributes })
+  const { values, problems } = resolveProjectAccess({ access, base, attributes })
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const row: TeamProjectRow = { ...before, access, ...values }
   await saveAccess(context, caller, { table: 'team_projects', before, after: row })
@@ -137,6 +137,6 @@ export async function deleteProjectAccess(
 ): Promise<Result<void, GovernanceRefusal>> {
   const found = findProjectAccess(context, caller, { id, right: 'manageTeams' })
   if (!found.ok) return found
-  await endAccess(context, caller, { table: 'team_projects', row: found.value })
+  await deleteAccess(context, caller, { table: 'team_projects', row: found.value })
   return ok(undefined)
 }

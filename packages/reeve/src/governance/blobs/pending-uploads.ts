@@ -1,6 +1,6 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { UNSEEN, type GovernanceRefusal, type PendingUpload } from '../../model/index.ts'
+import { NOT_FOUND, type GovernanceRefusal, type PendingUpload } from '../../model/index.ts'
 import {
   callerName,
   findTokenCaller,
@@ -33,7 +33,7 @@ export function newUpload(
 }
 
 /** IDs of running uploads, by state. */
-const running = new WeakMap<object, Set<string>>()
+const runningUploads = new WeakMap<object, Set<string>>()
 
 /** Runs one upload per URL at a time; concurrent ones would mix their parts. */
 export async function uploadOnce<T>(
@@ -41,18 +41,18 @@ export async function uploadOnce<T>(
   ownerId: string,
   upload: () => Promise<Result<T, GovernanceRefusal>>,
 ): Promise<Result<T, GovernanceRefusal>> {
-  const owners = running.get(store) ?? new Set()
-  running.set(store, owners)
-  if (owners.has(ownerId)) return err(UPLOADED)
-  owners.add(ownerId)
+  const ownerIds = runningUploads.get(store) ?? new Set()
+  runningUploads.set(store, ownerIds)
+  if (ownerIds.has(ownerId)) return err(URL_ALREADY_USED)
+  ownerIds.add(ownerId)
   try {
     return await upload()
   } finally {
-    owners.delete(ownerId)
+    ownerIds.delete(ownerId)
   }
 }
 
-const UPLOADED: GovernanceRefusal = {
+const URL_ALREADY_USED: GovernanceRefusal = {
   code: 'conflict',
   detail: 'The upload URL was used already; create another version to upload again',
 }
@@ -66,9 +66,9 @@ export function findUploader(
   upload: PendingUpload | null | undefined,
   sender: GovernanceCaller,
 ): Result<GovernanceCaller, GovernanceRefusal> {
-  if (!upload || upload.expiresMs <= context.clock.nowMs()) return err(UNSEEN)
+  if (!upload || upload.expiresMs <= context.clock.nowMs()) return err(NOT_FOUND)
   const identity = findTokenCaller(context, upload.tokenId)
-  if (identity === undefined) return err(UNSEEN)
+  if (identity === undefined) return err(NOT_FOUND)
   const { by } = sender
   if (by === 'system') return ok({ ...identity, by })
   const actor = {

@@ -1,6 +1,6 @@
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { LIMITS, type BlobPartRow } from '../../model/index.ts'
-import { blobPartKey, put, remove, type Change, type Tables } from '../../state/index.ts'
+import { sealedPartBlobKey, put, remove, type Change, type Tables } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'
 
 /** Owner record of a blob, which stores its length. */
@@ -30,38 +30,41 @@ export async function storeBlob(
   { bytes, isWanted }: { readonly bytes: Uint8Array; readonly isWanted: () => boolean },
 ): Promise<StoredBlob | undefined> {
   const count = Math.max(1, Math.ceil(bytes.length / LIMITS.blobPartBytes))
-  const rows = Array.from({ length: count }, (_, at) => partRow(owner, at))
-  const part = (row: BlobPartRow, at: number): StoredBlob => ({
+  const rows = Array.from({ length: count }, (_, index) => newPartRow(owner, index))
+  const toStoredPart = (row: BlobPartRow, index: number): StoredBlob => ({
     changes: [put('blob_parts', row)],
-    blobs: [{ key: blobPartKey(row.id), bytes: sealer.sealBytes(sliceOf(bytes, at)) }],
+    blobs: [{ key: sealedPartBlobKey(row.id), bytes: sealer.sealBytes(partBytes(bytes, index)) }],
   })
-  for (const [at, row] of rows.slice(0, -1).entries()) {
+  for (const [index, row] of rows.slice(0, -1).entries()) {
     if (!isWanted()) break
-    await commit({ store }, part(row, at))
+    await commitPart({ store }, toStoredPart(row, index))
   }
   if (!isWanted()) {
-    await commit({ store }, { changes: blobEnd(store.tables, owner.ownerId), blobs: [] })
+    await commitPart(
+      { store },
+      { changes: deleteBlobChanges(store.tables, owner.ownerId), blobs: [] },
+    )
     return undefined
   }
   // A previous, aborted upload may have stored more parts.
-  const known = new Set(rows.map(({ id }) => id))
-  const left = partIds(store.tables, owner.ownerId).filter((id) => !known.has(id))
-  const last = part(partRow(owner, count - 1), count - 1)
-  return { ...last, changes: [...last.changes, ...left.map((id) => remove('blob_parts', id))] }
+  const partRowIds = new Set(rows.map(({ id }) => id))
+  const staleIds = partIds(store.tables, owner.ownerId).filter((id) => !partRowIds.has(id))
+  const last = toStoredPart(newPartRow(owner, count - 1), count - 1)
+  return { ...last, changes: [...last.changes, ...staleIds.map((id) => remove('blob_parts', id))] }
 }
 
-function sliceOf(bytes: Uint8Array, at: number): Uint8Array {
+function partBytes(bytes: Uint8Array, index: number): Uint8Array {
   const size = LIMITS.blobPartBytes
-  return bytes.subarray(at * size, (at + 1) * size)
+  return bytes.subarray(index * size, (index + 1) * size)
 }
 
-function partRow(owner: BlobOwner, at: number): BlobPartRow {
-  return { ...owner, id: `${owner.ownerId}/${String(at).padStart(PART_DIGITS, '0')}` }
+function newPartRow(owner: BlobOwner, index: number): BlobPartRow {
+  return { ...owner, id: `${owner.ownerId}/${String(index).padStart(PART_DIGITS, '0')}` }
 }
 
 const PART_DIGITS = 6
 
-async function commit(
+async function commitPart(
   { store }: Pick<BlobContext, 'store'>,
   { changes, blobs }: StoredBlob,
 ): Promise<void> {
@@ -70,11 +73,11 @@ async function commit(
 }
 
 function partIds({ blob_parts: parts }: Tables, ownerId: string): readonly string[] {
-  return [...parts.keysIn('owner', ownerId)].toSorted(compareText)
+  return [...parts.keysByIndex('owner', ownerId)].toSorted(compareText)
 }
 
 /** Returns the changes that delete a blob; its bytes are deleted with its rows. */
-export function blobEnd(tables: Tables, ownerId: string): readonly Change[] {
+export function deleteBlobChanges(tables: Tables, ownerId: string): readonly Change[] {
   return partIds(tables, ownerId).map((id) => remove('blob_parts', id))
 }
 
@@ -86,16 +89,16 @@ export async function readBlob(
   { ownerId, length }: { readonly ownerId: string; readonly length: number },
 ): Promise<Uint8Array | undefined> {
   // A row becomes visible slightly before its blob is durable.
-  await store.settled()
-  const whole = new Uint8Array(length)
-  let at = 0
+  await store.whenDurable()
+  const blob = new Uint8Array(length)
+  let offset = 0
   for (const id of partIds(store.tables, ownerId)) {
-    const sealed = await store.readBlob(blobPartKey(id))
+    const sealed = await store.readBlob(sealedPartBlobKey(id))
     if (sealed === undefined) return undefined
     const part = sealer.openBytes(sealed)
-    if (at + part.length > length) return undefined
-    whole.set(part, at)
-    at += part.length
+    if (offset + part.length > length) return undefined
+    blob.set(part, offset)
+    offset += part.length
   }
-  return at === length ? whole : undefined
+  return offset === length ? blob : undefined
 }

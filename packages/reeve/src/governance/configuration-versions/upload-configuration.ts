@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  refusalText,
-  UNSEEN,
+  refusalMessage,
+  NOT_FOUND,
   type ConfigurationVersionRow,
   type GovernanceRefusal,
 } from '../../model/index.ts'
@@ -12,9 +12,9 @@ import { storeBlob, type StoredBlob } from '../blobs/sealed-blobs.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { queuedRun } from '../runs/queued-run.ts'
-import { stamped } from '../runs/run-states.ts'
-import { executesHere } from '../workspaces/find-workspace.ts'
+import { queueRun } from '../runs/queued-run.ts'
+import { withStatusTime } from '../runs/run-states.ts'
+import { usesRemoteExecution } from '../workspaces/find-workspace.ts'
 import { findArchiveProblem } from './archive-check.ts'
 import { findConfiguration } from './configuration-versions.ts'
 
@@ -28,46 +28,49 @@ export async function uploadConfiguration(
   sender: GovernanceCaller,
   { uploadKey, bytes }: { readonly uploadKey: string; readonly bytes: Uint8Array },
 ): Promise<Result<ConfigurationVersionRow, GovernanceRefusal>> {
-  const found = findByKey(context, uploadKey, sender)
+  const found = findByUploadKey(context, uploadKey, sender)
   if (!found.ok) return found
   const { caller, id } = found.value
   return await uploadOnce(context, id, async () => {
     const problem = await findArchiveProblem(bytes)
-    if (problem !== undefined) return await refuse(context, caller, { id, problem })
-    return await store(context, caller, { id, bytes })
+    if (problem !== undefined) return await rejectArchive(context, caller, { id, problem })
+    return await storeArchive(context, caller, { id, bytes })
   })
 }
 
-function findByKey(
+function findByUploadKey(
   context: GovernanceContext,
   uploadKey: string,
   sender: GovernanceCaller,
 ): Result<{ readonly id: string; readonly caller: GovernanceCaller }, GovernanceRefusal> {
   const { configuration_versions: versions } = context.store.tables
-  const [id] = versions.keysIn('upload', context.sealer.hash(uploadKey))
-  if (id === undefined) return err(UNSEEN)
+  const [id] = versions.keysByIndex('upload', context.sealer.hash(uploadKey))
+  if (id === undefined) return err(NOT_FOUND)
   const { status, upload } = versions.get(id)
-  if (status !== 'pending') return err(UPLOADED)
+  if (status !== 'pending') return err(ARCHIVE_ALREADY_UPLOADED)
   const caller = findUploader(context, upload, sender)
   if (!caller.ok) return caller
-  const seen = findConfiguration(context, caller.value, { configurationId: id, right: 'queuePlan' })
-  return seen.ok ? ok({ id, caller: caller.value }) : seen
+  const found = findConfiguration(context, caller.value, {
+    configurationId: id,
+    right: 'queuePlan',
+  })
+  return found.ok ? ok({ id, caller: caller.value }) : found
 }
 
-const UPLOADED: GovernanceRefusal = {
+const ARCHIVE_ALREADY_UPLOADED: GovernanceRefusal = {
   code: 'conflict',
   detail:
     'The configuration version has an archive already; create another one to upload other files',
 }
 
-async function store(
+async function storeArchive(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { id, bytes }: { readonly id: string; readonly bytes: Uint8Array },
 ): Promise<Result<ConfigurationVersionRow, GovernanceRefusal>> {
   const find = () => context.store.tables.configuration_versions.find(id)
   const owner = find()
-  if (owner === undefined) return err(UNSEEN)
+  if (owner === undefined) return err(NOT_FOUND)
   const { organizationId, workspaceId } = owner
   const blob = await storeBlob(
     context,
@@ -75,15 +78,15 @@ async function store(
     { bytes, isWanted: () => find()?.status === 'pending' },
   )
   const before = find()
-  if (before === undefined || blob === undefined) return err(UNSEEN)
+  if (before === undefined || blob === undefined) return err(NOT_FOUND)
   const configuration: ConfigurationVersionRow = {
     ...before,
     status: 'uploaded',
-    statusMs: stamped(before.statusMs, 'uploaded', context.clock.nowMs()),
+    statusMs: withStatusTime(before.statusMs, 'uploaded', context.clock.nowMs()),
     bytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
   }
-  const run = runOfUpload(context, caller, configuration)
+  const run = queueUploadRun(context, caller, configuration)
   const queued = { ...configuration, error: run.problem }
   await commitUpload(context, caller, queued, {
     ...blob,
@@ -93,30 +96,30 @@ async function store(
   return ok(queued)
 }
 
-interface RunOfUpload {
+interface UploadRun {
   readonly ids: readonly string[]
   readonly changes: readonly Change[]
   /** Why no run was queued although one was requested. */
   readonly problem: string | null
 }
 
-const NO_RUN: RunOfUpload = { ids: [], changes: [], problem: null }
+const NO_RUN: UploadRun = { ids: [], changes: [], problem: null }
 
 /**
  * Returns the run to queue after an upload. The archive is kept even if no run can be queued: the
  * version records the reason, and a run can be created from it later.
  */
-function runOfUpload(
+function queueUploadRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
   configuration: ConfigurationVersionRow,
-): RunOfUpload {
+): UploadRun {
   if (!configuration.autoQueueRuns) return NO_RUN
   const configurationId = configuration.id
-  const seen = findConfiguration(context, caller, { configurationId, right: 'queuePlan' })
-  if (!seen.ok || !executesHere(seen.value)) return NO_RUN
-  const { workspace, rights } = seen.value
-  const queued = queuedRun(context, {
+  const found = findConfiguration(context, caller, { configurationId, right: 'queuePlan' })
+  if (!found.ok || !usesRemoteExecution(found.value)) return NO_RUN
+  const { workspace, rights } = found.value
+  const queued = queueRun(context, {
     workspace,
     configuration,
     author: { userId: caller.userId, username: callerName(context, caller) },
@@ -124,22 +127,23 @@ function runOfUpload(
     autoApply: rights.queueApply && workspace.autoApply,
     trigger: 'configuration-upload',
   })
-  if (!queued.ok) return { ...NO_RUN, problem: `No run was queued. ${refusalText(queued.error)}` }
+  if (!queued.ok)
+    return { ...NO_RUN, problem: `No run was queued. ${refusalMessage(queued.error)}` }
   const { run, changes } = queued.value
   return { ids: [run.id], changes, problem: null }
 }
 
-async function refuse(
+async function rejectArchive(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { id, problem }: { readonly id: string; readonly problem: string },
 ): Promise<Result<never, GovernanceRefusal>> {
   const before = context.store.tables.configuration_versions.find(id)
-  if (before === undefined) return err(UNSEEN)
+  if (before === undefined) return err(NOT_FOUND)
   await commitUpload(context, caller, {
     ...before,
     status: 'errored',
-    statusMs: stamped(before.statusMs, 'errored', context.clock.nowMs()),
+    statusMs: withStatusTime(before.statusMs, 'errored', context.clock.nowMs()),
     error: problem,
   })
   return err({ code: 'unprocessable', detail: problem })
@@ -150,21 +154,21 @@ interface StoredUpload extends StoredBlob {
   readonly runIds: readonly string[]
 }
 
-const NOTHING: StoredUpload = { changes: [], blobs: [], runIds: [] }
+const NO_EXTRA_CHANGES: StoredUpload = { changes: [], blobs: [], runIds: [] }
 
 async function commitUpload(
   context: GovernanceContext,
   caller: GovernanceCaller,
   row: ConfigurationVersionRow,
-  { changes, blobs, runIds }: StoredUpload = NOTHING,
+  { changes, blobs, runIds }: StoredUpload = NO_EXTRA_CHANGES,
 ): Promise<void> {
-  const written: Change = put('configuration_versions', row)
+  const update: Change = put('configuration_versions', row)
   await commitWrite(context, {
     action: 'ConfigurationVersionUploaded',
     caller,
     organizationId: row.organizationId,
-    subjects: [row.id, ...runIds],
-    changes: [written, ...changes],
+    affectedIds: [row.id, ...runIds],
+    changes: [update, ...changes],
     blobs,
   })
 }

@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import type { NotificationConfigurationRow, RunRow, WorkspaceRow } from '../../model/index.ts'
 import type { Tables } from '../../state/index.ts'
-import { isEnded, isResting } from '../runs/run-states.ts'
+import { isTerminalStatus, isIdle } from '../runs/run-states.ts'
 
 /** An event that may be delivered. */
 export interface Occurrence {
@@ -17,14 +17,14 @@ export interface Occurrence {
 const HOUR_MS = 3_600_000
 
 /** Older occurrences are not delivered. */
-export const OCCURRENCE_MS_MAX = HOUR_MS
+export const OCCURRENCE_AGE_MS_MAX = HOUR_MS
 
 /** Times of the two reminders before a workspace is destroyed. */
-const REMINDED_HOURS = [24, 12] as const
+const REMINDER_HOURS = [24, 12] as const
 
-/** Whether a reminder of a workspace may be due. */
-export function isReminded({ autoDestroyAtMs: atMs }: WorkspaceRow, nowMs: number): boolean {
-  return atMs !== null && atMs > nowMs && atMs - nowMs <= REMINDED_HOURS[0] * HOUR_MS
+/** Reports whether a reminder of a workspace may be due. */
+export function mayNeedReminder({ autoDestroyAtMs: atMs }: WorkspaceRow, nowMs: number): boolean {
+  return atMs !== null && atMs > nowMs && atMs - nowMs <= REMINDER_HOURS[0] * HOUR_MS
 }
 
 /** Returns the occurrences of a workspace that match a configuration, oldest first. */
@@ -37,12 +37,12 @@ export function occurrencesFor(
   const workspace = tables.workspaces.find(workspaceId)
   if (workspace === undefined) return []
   // A time in the future comes from a clock that was ahead, and is ignored.
-  const since = Math.max(enabledMs > nowMs ? 0 : enabledMs, nowMs - OCCURRENCE_MS_MAX)
+  const since = Math.max(enabledMs > nowMs ? 0 : enabledMs, nowMs - OCCURRENCE_AGE_MS_MAX)
   const runIds = triggers.some((one) => one.startsWith('run:'))
-    ? [...tables.runs.keysIn('workspace', workspaceId)]
+    ? [...tables.runs.keysByIndex('workspace', workspaceId)]
     : []
-  const ofRuns = runIds.flatMap((id) => runOccurrences(tables.runs.get(id)))
-  return [...ofRuns.filter(({ atMs }) => atMs >= since), ...reminders(workspace, nowMs)]
+  const fromRuns = runIds.flatMap((id) => runOccurrences(tables.runs.get(id)))
+  return [...fromRuns.filter(({ atMs }) => atMs >= since), ...reminders(workspace, nowMs)]
     .filter(({ trigger }) => triggers.includes(trigger))
     .toSorted((a, b) => a.atMs - b.atMs)
 }
@@ -50,12 +50,13 @@ export function occurrencesFor(
 /** Returns the occurrences of a run, from the timestamps of its statuses. */
 function runOccurrences(run: RunRow): readonly Occurrence[] {
   const { status, statusMs } = run
-  const rests = isResting(status) && !isEnded(status) && status !== 'planned_and_saved'
+  const needsAttention =
+    isIdle(status) && !isTerminalStatus(status) && status !== 'planned_and_saved'
   const lastMs = Math.max(run.createdMs, ...Object.values(statusMs))
   const times: readonly (readonly [v2.NotificationTrigger, number | undefined, string])[] = [
     ['run:created', run.createdMs, 'Run created'],
     ['run:planning', statusMs['planning-at'], 'Run is planning'],
-    ['run:needs_attention', rests ? lastMs : undefined, `Run needs attention (${status})`],
+    ['run:needs_attention', needsAttention ? lastMs : undefined, `Run needs attention (${status})`],
     ['run:applying', statusMs['applying-at'], 'Run is applying'],
     ['run:completed', COMPLETED.has(status) ? lastMs : undefined, `Run completed (${status})`],
     ['run:errored', FAILED.has(status) ? lastMs : undefined, failureText(status)],
@@ -63,12 +64,12 @@ function runOccurrences(run: RunRow): readonly Occurrence[] {
   return times.flatMap(([trigger, atMs, message]) =>
     atMs === undefined
       ? []
-      : [{ key: `${run.id} ${trigger}${keyTail(trigger, status)}`, trigger, atMs, run, message }],
+      : [{ key: `${run.id} ${trigger}${keySuffix(trigger, status)}`, trigger, atMs, run, message }],
   )
 }
 
 /** A run may need attention twice: for its policies and for its confirmation. */
-function keyTail(trigger: v2.NotificationTrigger, status: v2.RunStatus): string {
+function keySuffix(trigger: v2.NotificationTrigger, status: v2.RunStatus): string {
   return trigger === 'run:needs_attention' ? ` ${status}` : ''
 }
 
@@ -82,8 +83,8 @@ const FAILED: ReadonlySet<v2.RunStatus> = new Set(['errored', 'canceled', 'polic
 /** Returns the latest due reminder that a workspace will be destroyed. */
 function reminders(workspace: WorkspaceRow, nowMs: number): readonly Occurrence[] {
   const { autoDestroyAtMs: atMs } = workspace
-  if (atMs === null || !isReminded(workspace, nowMs)) return []
-  const due = REMINDED_HOURS.findLast((hours) => atMs - hours * HOUR_MS <= nowMs)
+  if (atMs === null || !mayNeedReminder(workspace, nowMs)) return []
+  const due = REMINDER_HOURS.findLast((hours) => atMs - hours * HOUR_MS <= nowMs)
   if (due === undefined) return []
   return [
     {

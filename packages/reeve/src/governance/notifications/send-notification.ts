@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { NotificationConfigurationRow, NotificationDelivery } from '../../model/index.ts'
 import { usernameOf } from '../caller.ts'
-import type { GovernanceHost } from '../context.ts'
+import type { GovernanceOptions } from '../context.ts'
 import type { Occurrence } from './occurrences.ts'
 
 /** A request to a notification receiver. */
@@ -14,7 +14,7 @@ export interface WebhookRequest {
 }
 
 /** Result of the request. */
-export interface WebhookAnswer {
+export interface WebhookResponse {
   /** Null if there was no response. */
   readonly code: number | null
   /** Beginning of the response, or the reason why there was none. */
@@ -23,11 +23,11 @@ export interface WebhookAnswer {
 
 /** Sends requests to receivers with limits on time and size; never rejects. */
 export interface WebhookSender {
-  send(request: WebhookRequest): Promise<WebhookAnswer>
+  send(request: WebhookRequest): Promise<WebhookResponse>
 }
 
 /** Sender for servers that cannot send notifications. */
-export const NO_WEBHOOKS: WebhookSender = {
+export const UNSUPPORTED_WEBHOOKS: WebhookSender = {
   send: async () => ({ code: null, body: 'Notifications are not supported by this server' }),
 }
 
@@ -35,7 +35,7 @@ export const NO_WEBHOOKS: WebhookSender = {
 export const SIGNATURE_HEADER = 'x-reeve-notification-signature'
 
 export interface Notifier {
-  readonly context: Pick<GovernanceHost, 'store' | 'clock' | 'sealer'>
+  readonly context: Pick<GovernanceOptions, 'store' | 'clock' | 'sealer'>
   readonly webhooks: WebhookSender
   /** Address of the web UI; empty if unknown. */
   readonly address: () => string
@@ -56,9 +56,9 @@ export async function sendNotification(
   { occurrence, signal }: SendOptions = {},
 ): Promise<NotificationDelivery> {
   const { sealer, clock } = context
-  const payload = payloadOf(context, receiver, { occurrence, address: address() })
+  const payload = createPayload(context, receiver, { occurrence, address: address() })
   const body = JSON.stringify(payload)
-  const answer = await webhooks.send({
+  const response = await webhooks.send({
     url: sealer.open(receiver.url),
     body,
     signal,
@@ -66,35 +66,35 @@ export async function sendNotification(
       'content-type': 'application/json',
       ...(receiver.token === null
         ? {}
-        : { [SIGNATURE_HEADER]: signature(sealer.open(receiver.token), body) }),
+        : { [SIGNATURE_HEADER]: signBody(sealer.open(receiver.token), body) }),
     },
   })
-  const successful = answer.code !== null && answer.code >= 200 && answer.code < 300
-  return { ...answer, atMs: clock.nowMs(), successful }
+  const successful = response.code !== null && response.code >= 200 && response.code < 300
+  return { ...response, atMs: clock.nowMs(), successful }
 }
 
 /** HMAC-SHA512 of the body in hexadecimal. */
-export function signature(token: string, body: string): string {
+export function signBody(token: string, body: string): string {
   return createHmac('sha512', token).update(body).digest('hex')
 }
 
-interface PayloadParts {
+interface PayloadInput {
   readonly occurrence: Occurrence | undefined
   readonly address: string
 }
 
 /** Payload version 1. Receivers depend on every field. */
-function payloadOf(
+function createPayload(
   context: Notifier['context'],
   { id, workspaceId }: Receiver,
-  { occurrence, address }: PayloadParts,
+  { occurrence, address }: PayloadInput,
 ): object {
   const { tables } = context.store
   const workspace = tables.workspaces.get(workspaceId)
   const organization = tables.organizations.get(workspace.organizationId)
   const run = occurrence?.run
   const createdBy =
-    run && usernameOf(context, { userId: run.createdById, nameThen: run.createdByName })
+    run && usernameOf(context, { userId: run.createdById, fallbackName: run.createdByName })
   return {
     payload_version: 1,
     notification_configuration_id: id,
@@ -104,7 +104,7 @@ function payloadOf(
         : `${address}/ui/organizations/${encodeURIComponent(organization.name)}/runs/${run.id}`,
     run_id: run?.id ?? null,
     run_message: run?.message ?? null,
-    run_created_at: timeText(run?.createdMs),
+    run_created_at: formatTime(run?.createdMs),
     run_created_by: createdBy ?? null,
     workspace_id: workspace.id,
     workspace_name: workspace.name,
@@ -114,13 +114,13 @@ function payloadOf(
         message: occurrence?.message ?? `Verification of ${id}`,
         trigger: occurrence?.trigger ?? 'verification',
         run_status: run?.status ?? null,
-        run_updated_at: timeText(occurrence?.run && occurrence.atMs),
+        run_updated_at: formatTime(occurrence?.run && occurrence.atMs),
         run_updated_by: run?.decision?.byName ?? createdBy ?? null,
       },
     ],
   }
 }
 
-function timeText(ms: number | undefined): string | null {
+function formatTime(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString()
 }

@@ -2,10 +2,10 @@ import type { OrganizationMembershipRow } from '../../model/index.ts'
 import { remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
 
 /** Removes a user from an organization and all its teams. */
-export function membershipEnd(tables: Tables, membershipId: string): readonly Change[] {
-  const inTeams = [...tables.team_memberships.keysIn('membership', membershipId)]
+export function deleteMembershipChanges(tables: Tables, membershipId: string): readonly Change[] {
+  const teamMembershipKeys = [...tables.team_memberships.keysByIndex('membership', membershipId)]
   return [
-    ...inTeams.map((key) => remove('team_memberships', key)),
+    ...teamMembershipKeys.map((key) => remove('team_memberships', key)),
     remove('organization_memberships', membershipId),
   ]
 }
@@ -25,7 +25,7 @@ export function isLastOwner(
 
 export function activeOwners(tables: Tables, ownersTeamId: string): readonly string[] {
   return tables.team_memberships
-    .rowsIn('team', ownersTeamId)
+    .rowsByIndex('team', ownersTeamId)
     .map(({ membershipId }) => membershipId)
     .filter((id) => tables.organization_memberships.find(id)?.status === 'active')
 }

@@ -1,7 +1,7 @@
 import { remove, type Change, type GovernanceRows, type Tables } from '../../state/index.ts'
 
-/** Every table whose rows are in an organization; a new one is added here. */
-const IN_ORGANIZATION = [
+/** Tables whose rows belong to an organization. New tables must be added here. */
+const ORGANIZATION_TABLES = [
   'api_tokens',
   'blob_parts',
   'configuration_versions',
@@ -41,10 +41,13 @@ const IN_ORGANIZATION = [
   'workspaces',
 ] as const satisfies readonly (keyof GovernanceRows)[]
 
-/** Removes an organization and everything in it; users stay. */
-export function organizationEnd(tables: Tables, organizationId: string): readonly Change[] {
-  const rows = IN_ORGANIZATION.flatMap((table) =>
-    [...tables[table].keysIn('organization', organizationId)].map((key) => remove(table, key)),
+/** Deletes an organization with all its contents; users remain. */
+export function deleteOrganizationChanges(
+  tables: Tables,
+  organizationId: string,
+): readonly Change[] {
+  const rows = ORGANIZATION_TABLES.flatMap((table) =>
+    [...tables[table].keysByIndex('organization', organizationId)].map((key) => remove(table, key)),
   )
   return [...rows, remove('organizations', organizationId)]
 }

@@ -1,9 +1,14 @@
-import type { AskingOrigin, Diagnostic, PolicyAsker, PolicyText } from '../../policy/index.ts'
+import type {
+  EvaluationOrigin,
+  Diagnostic,
+  PolicyEngine,
+  PolicyDefinition,
+} from '../../policy/index.ts'
 
 /** Diagnostics that are stored with a policy. */
 const DIAGNOSTICS_MAX = 50
 
-const EMPTY: Diagnostic = {
+const EMPTY_POLICY_WARNING: Diagnostic = {
   severity: 'warning',
   message: 'the policy is empty',
   line: 1,
@@ -12,12 +17,12 @@ const EMPTY: Diagnostic = {
 
 /** Compiles the code of a policy and returns its diagnostics. */
 export async function diagnosePolicy(
-  { policyAsker }: { readonly policyAsker: Pick<PolicyAsker, 'diagnose'> },
-  { name, kind, query, code }: PolicyText,
-  origin: AskingOrigin,
+  { policyEngine }: { readonly policyEngine: Pick<PolicyEngine, 'diagnose'> },
+  { name, kind, query, code }: PolicyDefinition,
+  origin: EvaluationOrigin,
 ): Promise<readonly Diagnostic[]> {
   // Empty code is stored with a warning; its evaluation is `errored`.
-  if (code.trim() === '') return [EMPTY]
-  const found = await policyAsker.diagnose({ name, kind, query, code }, origin)
-  return found.slice(0, DIAGNOSTICS_MAX)
+  if (code.trim() === '') return [EMPTY_POLICY_WARNING]
+  const diagnostics = await policyEngine.diagnose({ name, kind, query, code }, origin)
+  return diagnostics.slice(0, DIAGNOSTICS_MAX)
 }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decideLevel, type LevelWish } from './enforcement.ts'
+import { resolveEnforcementLevel, type EnforcementInput } from './enforcement.ts'
 
 const native = { name: 'p', kind: 'native' } as const
 const opa = { name: 'p', kind: 'opa' } as const
 const NATIVE_LEVELS = 'hard-mandatory, soft-mandatory, advisory'
 
-/** A text is what the refusal says. */
+/** A string is the expected error message. */
 const CASES: readonly {
   readonly name: string
-  readonly wish: Omit<LevelWish, 'level' | 'enforce'> & Partial<LevelWish>
+  readonly wish: Omit<EnforcementInput, 'level' | 'enforce'> & Partial<EnforcementInput>
   readonly gives: string | undefined
 }[] = [
   {
@@ -113,6 +113,6 @@ const CASES: readonly {
 ]
 for (const { name, wish, gives } of CASES)
   test(`decideLevel: ${name}`, () => {
-    const found = decideLevel({ level: undefined, enforce: undefined, ...wish })
+    const found = resolveEnforcementLevel({ level: undefined, enforce: undefined, ...wish })
     assert.equal(found.ok ? found.value : found.error.detail, gives)
   })

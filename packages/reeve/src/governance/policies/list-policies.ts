@@ -4,45 +4,47 @@ import type { GovernanceRefusal } from '../../model/index.ts'
 import { scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
-import { findPolicySeat, type SeenPolicy } from './find-policy.ts'
+import { findPolicyOrganization, type VisiblePolicy } from './find-policy.ts'
 
 export interface PolicySearch {
   readonly organizationName: string
-  /** Part of the name. */
-  readonly part?: string | undefined
+  /** Substring of the name. */
+  readonly nameContains?: string | undefined
   readonly kind?: v2.PolicyKind | undefined
   readonly sort: (typeof v2.POLICY_SORTS)[number]
-  readonly skip: number
-  readonly take: number
+  readonly offset: number
+  readonly limit: number
 }
 
-export interface PolicyPart {
-  readonly policies: readonly SeenPolicy[]
+export interface PolicyPage {
+  readonly policies: readonly VisiblePolicy[]
   readonly total: number
 }
 
 export function listPolicies(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { organizationName, part, kind, sort, skip, take }: PolicySearch,
-): Result<PolicyPart, GovernanceRefusal> {
-  const seat = findPolicySeat(context, caller, { organizationName, right: 'read' })
-  if (!seat.ok) return seat
+  { organizationName, nameContains, kind, sort, offset, limit }: PolicySearch,
+): Result<PolicyPage, GovernanceRefusal> {
+  const lookup = findPolicyOrganization(context, caller, { organizationName, right: 'read' })
+  if (!lookup.ok) return lookup
   const { run_policies: policies } = context.store.tables
-  const { id: scope } = seat.value.organization
+  const { id: scope } = lookup.value.organization
   const { lists } = context
-  const isByTime = sort === 'updated-at' || sort === '-updated-at'
-  const found = (isByTime ? lists.policiesByUpdate : lists.policies).page({
+  const sortsByUpdate = sort === 'updated-at' || sort === '-updated-at'
+  const page = (sortsByUpdate ? lists.policiesByUpdate : lists.policies).page({
     scope,
     order: sort.startsWith('-') ? '-name' : 'name',
-    search: part,
-    within:
-      kind === undefined ? undefined : new Set(policies.keysIn('kind', scopedKey(scope, kind))),
-    skip,
-    take,
+    search: nameContains,
+    restrictTo:
+      kind === undefined
+        ? undefined
+        : new Set(policies.keysByIndex('kind', scopedKey(scope, kind))),
+    skip: offset,
+    take: limit,
   })
   return ok({
-    policies: found.keys.map((key) => ({ ...seat.value, policy: policies.get(key) })),
-    total: found.total,
+    policies: page.keys.map((key) => ({ ...lookup.value, policy: policies.get(key) })),
+    total: page.total,
   })
 }

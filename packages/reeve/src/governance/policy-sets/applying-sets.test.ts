@@ -12,7 +12,7 @@ import type {
 import { put, remove, type Change } from '../../state/index.ts'
 import { aStore } from '../../../test/build/store.ts'
 import { aWorkspaceRow } from '../../../test/build/governance.ts'
-import { hasPolicies, setsForNamespace, setsForWorkspace } from './applying-sets.ts'
+import { hasPolicySets, setsForNamespace, setsForWorkspace } from './applying-sets.ts'
 
 const ORG = 'org-1'
 const [PROJECT, OTHER_PROJECT] = ['prj-1', 'prj-2']
@@ -235,7 +235,7 @@ for (const { name, changes, workspace, namespace } of CASES)
     assert.deepEqual(named(setsForNamespace(source, NAMESPACE)), namespace ? ['s'] : [])
   })
 
-test('applying sets: a namespace in no project has only the sets that name it', async () => {
+test('applicable sets: a namespace without project has only sets attached to it', async () => {
   const { source, write } = await aWorld(
     put('policy_sets', aSet('global', { global: true })),
     put('policy_sets', aSet('named')),
@@ -250,7 +250,7 @@ test('applying sets: a namespace in no project has only the sets that name it', 
   assert.deepEqual(setsForNamespace(source, NAMESPACE), [], "it is another organization's now")
 })
 
-test('applying sets: sets by name, policies by name, each once; without code none is asked', async () => {
+test('applicable sets: unique, sorted by name, without policies that lack code', async () => {
   const { source } = await aWorld(
     put('policy_sets', aSet('1', { name: 'b', global: true, overridable: true })),
     put('policy_sets', aSet('2', { name: 'a', global: true, description: 'd' })),
@@ -337,13 +337,13 @@ for (const [text, value] of VALUES)
     assert.deepEqual(set?.secrets, [value])
   })
 
-test('hasPolicies: only where there is a set', async () => {
+test('hasPolicySets: only if there is a set', async () => {
   const { store, write } = await aWorld(put('run_policies', aPolicy('p')))
-  assert.equal(hasPolicies(store.tables), false)
+  assert.equal(hasPolicySets(store.tables), false)
   write([put('policy_sets', aSet('s'))])
-  assert.equal(hasPolicies(store.tables), true)
+  assert.equal(hasPolicySets(store.tables), true)
   write([remove('policy_sets', 's')])
-  assert.equal(hasPolicies(store.tables), false)
+  assert.equal(hasPolicySets(store.tables), false)
 })
 
 interface RandomSet {
@@ -389,7 +389,7 @@ function applies({ global, relations, selectors }: RandomSet, tags: ReadonlyMap<
   return included && !has('workspace-exclusions') && !has('project-exclusions') && !hit(true)
 }
 
-test('applying sets: whatever sets there are, those apply that the plain rule says', async () => {
+test('applicable sets: the result equals the reference implementation for any sets', async () => {
   const tags = fc.dictionary(fc.constantFrom('a', 'b'), fc.constantFrom('1', '2'))
   const world = fc.record({
     sets: fc.array(randomSet, { maxLength: 6 }),

@@ -1,21 +1,21 @@
 import type { v2 } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { PolicySetRow, TagBindingRow } from '../../model/index.ts'
-import type { PlainObject } from '../../policy/index.ts'
+import type { JsonObject } from '../../policy/index.ts'
 import {
-  broadSetGroup,
-  policyCodeKey,
-  policySetMemberGroup,
+  unattachedSetKey,
+  policyCodeBlobKey,
+  policySetMemberIndexKey,
   scopedKey,
   type Store,
   type Tables,
 } from '../../state/index.ts'
-import { tagsOf, workspaceEffectiveTags } from '../projects/tags.ts'
-import { parameterValue } from './parameter-value.ts'
-import type { SecretKeeper } from '../context.ts'
+import { ownTags, workspaceEffectiveTags } from '../projects/tags.ts'
+import { parseParameterValue } from './parameter-value.ts'
+import type { Sealer } from '../context.ts'
 
 /** A policy of a set that applies. */
-export interface AppliedPolicy {
+export interface ApplicablePolicy {
   readonly id: string
   readonly name: string
   readonly kind: v2.PolicyKind
@@ -26,32 +26,32 @@ export interface AppliedPolicy {
   /** Hash of the code, for `readPolicyCode`. Equal hashes mean equal texts. */
   readonly codeHash: string
   /** Parameters of the set, which override the values in its version. */
-  readonly params: PlainObject
+  readonly params: JsonObject
 }
 
 /** A policy set that applies to a subject, with everything needed to evaluate it. */
-export interface AppliedSet {
+export interface ApplicablePolicySet {
   readonly id: string
   readonly organizationId: string
   readonly name: string
   readonly description: string | null
   readonly kind: v2.PolicyKind
   readonly overridable: boolean
-  readonly params: PlainObject
+  readonly params: JsonObject
   /** Values of sensitive parameters, which must be redacted in outputs. */
-  readonly secrets: readonly PlainObject[string][]
+  readonly secrets: readonly JsonObject[string][]
   /** Sorted by name. */
-  readonly policies: readonly AppliedPolicy[]
+  readonly policies: readonly ApplicablePolicy[]
 }
 
 /** Dependencies of the search for sets; sensitive parameters are decrypted only for evaluation. */
-export interface PolicySource {
+export interface PolicySetReader {
   readonly store: Pick<Store, 'tables'>
-  readonly sealer: Pick<SecretKeeper, 'open'>
+  readonly sealer: Pick<Sealer, 'open'>
 }
 
 /** Reports whether any policy set exists. Fast path for installations without policies. */
-export function hasPolicies(tables: Tables): boolean {
+export function hasPolicySets(tables: Tables): boolean {
   return tables.policy_sets.size > 0
 }
 
@@ -60,28 +60,34 @@ export function hasPolicies(tables: Tables): boolean {
  * its project. A namespace without a project belongs to no organization, so no global set applies;
  * a namespace of an organization is not subject to sets of others.
  */
-export function setsForNamespace(source: PolicySource, namespace: string): readonly AppliedSet[] {
+export function setsForNamespace(
+  source: PolicySetReader,
+  namespace: string,
+): readonly ApplicablePolicySet[] {
   const { tables } = source.store
   const owner = tables.project_namespaces.find(namespace)
-  const direct = membersOf(tables, 'namespaces', namespace).filter(
+  const attached = setsWithMember(tables, 'namespaces', namespace).filter(
     ({ organizationId }) => (owner?.organizationId ?? organizationId) === organizationId,
   )
-  const place =
+  const target =
     owner === undefined
       ? undefined
-      : { ...owner, workspaceId: undefined, tags: tagsOf(tables, owner.projectId) }
-  return applied(source, place, direct)
+      : { ...owner, workspaceId: undefined, tags: ownTags(tables, owner.projectId) }
+  return applicableSets(source, target, attached)
 }
 
 /** Returns the sets that apply to runs in a workspace, by name. */
-export function setsForWorkspace(source: PolicySource, workspaceId: string): readonly AppliedSet[] {
+export function setsForWorkspace(
+  source: PolicySetReader,
+  workspaceId: string,
+): readonly ApplicablePolicySet[] {
   const { tables } = source.store
   const workspace = tables.workspaces.find(workspaceId)
   if (workspace === undefined) return []
   const { organizationId, projectId } = workspace
   const tags = workspaceEffectiveTags(tables, workspace).map(({ binding }) => binding)
-  const place = { organizationId, projectId, workspaceId, tags }
-  return applied(source, place, membersOf(tables, 'workspaces', workspaceId))
+  const target = { organizationId, projectId, workspaceId, tags }
+  return applicableSets(source, target, setsWithMember(tables, 'workspaces', workspaceId))
 }
 
 /** Reports whether the organization of a set requires a comment for overrides. */
@@ -92,7 +98,7 @@ export function needsOverrideComment(tables: Tables, setId: string): boolean {
 }
 
 /** Location of a subject to which sets can apply. */
-interface Place {
+interface PolicyTarget {
   readonly organizationId: string
   readonly projectId: string
   readonly workspaceId: string | undefined
@@ -104,57 +110,62 @@ interface Place {
  * Returns sets that include the place and do not exclude it. They are looked up from the place, so
  * the cost depends on the result; only sets with tag selectors are all checked.
  */
-function applied(
-  source: PolicySource,
-  place: Place | undefined,
-  direct: readonly PolicySetRow[],
-): readonly AppliedSet[] {
+function applicableSets(
+  source: PolicySetReader,
+  target: PolicyTarget | undefined,
+  attached: readonly PolicySetRow[],
+): readonly ApplicablePolicySet[] {
   const { tables } = source.store
-  const found = new Map(direct.map((set) => [set.id, set]))
-  if (place !== undefined) {
-    for (const set of membersOf(tables, 'projects', place.projectId)) found.set(set.id, set)
-    for (const set of broadSets(tables, place, 'global')) found.set(set.id, set)
-    for (const set of broadSets(tables, place, 'tag'))
-      if (matches(set, place.tags, false)) found.set(set.id, set)
+  const setsById = new Map(attached.map((set) => [set.id, set]))
+  if (target !== undefined) {
+    for (const set of setsWithMember(tables, 'projects', target.projectId))
+      setsById.set(set.id, set)
+    for (const set of organizationWideSets(tables, target, 'global')) setsById.set(set.id, set)
+    for (const set of organizationWideSets(tables, target, 'tag'))
+      if (matchesTags(set, target.tags, false)) setsById.set(set.id, set)
   }
-  return [...found.values()]
-    .filter((set) => place === undefined || !isExcluded(tables, set, place))
+  return [...setsById.values()]
+    .filter((set) => target === undefined || !isExcluded(tables, set, target))
     .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.id, b.id))
-    .map((set) => appliedSet(source, set))
+    .map((set) => toApplicableSet(source, set))
 }
 
-function membersOf(
+function setsWithMember(
   tables: Tables,
   relation: 'namespaces' | 'projects' | 'workspaces',
   memberId: string,
 ): readonly PolicySetRow[] {
   return tables.policy_set_members
-    .rowsIn('member', scopedKey(relation, memberId))
+    .rowsByIndex('member', scopedKey(relation, memberId))
     .map(({ policySetId }) => tables.policy_sets.get(policySetId))
 }
 
-function broadSets(
+function organizationWideSets(
   tables: Tables,
-  { organizationId }: Place,
+  { organizationId }: PolicyTarget,
   scope: 'global' | 'tag',
 ): readonly PolicySetRow[] {
-  return tables.policy_sets.rowsIn('broad', broadSetGroup(organizationId, scope))
+  return tables.policy_sets.rowsByIndex('broad', unattachedSetKey(organizationId, scope))
 }
 
 /** Exclusions take precedence over every form of inclusion. */
-function isExcluded(tables: Tables, set: PolicySetRow, place: Place): boolean {
+function isExcluded(tables: Tables, set: PolicySetRow, target: PolicyTarget): boolean {
   const has = (relation: 'workspace-exclusions' | 'project-exclusions', id: string): boolean =>
-    tables.policy_set_members.has(`${policySetMemberGroup(set.id, relation)}!${id}`)
-  const { workspaceId } = place
+    tables.policy_set_members.has(`${policySetMemberIndexKey(set.id, relation)}!${id}`)
+  const { workspaceId } = target
   return (
     (workspaceId !== undefined && has('workspace-exclusions', workspaceId)) ||
-    has('project-exclusions', place.projectId) ||
-    matches(set, place.tags, true)
+    has('project-exclusions', target.projectId) ||
+    matchesTags(set, target.tags, true)
   )
 }
 
 /** A selector without a value matches any value of the key. */
-function matches(set: PolicySetRow, tags: readonly TagBindingRow[], isExclude: boolean): boolean {
+function matchesTags(
+  set: PolicySetRow,
+  tags: readonly TagBindingRow[],
+  isExclude: boolean,
+): boolean {
   return set.tagSelectors.some(
     (selector) =>
       selector['is-exclude'] === isExclude &&
@@ -167,30 +178,37 @@ function matches(set: PolicySetRow, tags: readonly TagBindingRow[], isExclude: b
 }
 
 /** Returns a set in the form in which it applies to any subject. */
-export function appliedSet({ store, sealer }: PolicySource, set: PolicySetRow): AppliedSet {
+export function toApplicableSet(
+  { store, sealer }: PolicySetReader,
+  set: PolicySetRow,
+): ApplicablePolicySet {
   const { tables } = store
-  const own = tables.policy_set_parameters.rowsIn('set', set.id).map((row) => ({
+  const parameters = tables.policy_set_parameters.rowsByIndex('set', set.id).map((row) => ({
     ...row,
-    value: parameterValue(row.sensitive ? sealer.open(row.value) : row.value),
+    value: parseParameterValue(row.sensitive ? sealer.open(row.value) : row.value),
   }))
-  const given = Object.fromEntries(own.map(({ key, value }) => [key, value]))
+  const parameterValues = Object.fromEntries(parameters.map(({ key, value }) => [key, value]))
   const { id, organizationId, name, description, kind } = set
-  const known = {
+  const common = {
     id,
     organizationId,
     name,
     description,
     kind,
     overridable: set.overridable === true,
-    secrets: own.filter(({ sensitive }) => sensitive).map(({ value }) => value),
+    secrets: parameters.filter(({ sensitive }) => sensitive).map(({ value }) => value),
   }
   const version =
     set.currentVersionId === null ? undefined : tables.policy_set_versions.get(set.currentVersionId)
   if (version === undefined)
-    return { ...known, params: given, policies: recordedPolicies(tables, set, given) }
+    return {
+      ...common,
+      params: parameterValues,
+      policies: policiesFromRecords(tables, set, parameterValues),
+    }
   // Parameters set over the API override those in the archive.
-  const params = { ...plainObject(version.params), ...given }
-  const policies = version.policies.map((policy): AppliedPolicy => ({
+  const params = { ...asJsonObject(version.params), ...parameterValues }
+  const policies = version.policies.map((policy): ApplicablePolicy => ({
     id: `${version.id}/${policy.name}`,
     name: policy.name,
     kind,
@@ -198,19 +216,19 @@ export function appliedSet({ store, sealer }: PolicySource, set: PolicySetRow): 
     level: policy.enforcementLevel,
     description: policy.description,
     codeHash: policy.sha256,
-    params: { ...params, ...plainObject(policy.params) },
+    params: { ...params, ...asJsonObject(policy.params) },
   }))
-  return { ...known, params, policies }
+  return { ...common, params, policies }
 }
 
 /** A policy without uploaded code has no rules, so it is not evaluated. */
-function recordedPolicies(
+function policiesFromRecords(
   tables: Tables,
   set: PolicySetRow,
-  params: PlainObject,
-): readonly AppliedPolicy[] {
+  params: JsonObject,
+): readonly ApplicablePolicy[] {
   return tables.policy_set_members
-    .rowsIn('relation', policySetMemberGroup(set.id, 'policies'))
+    .rowsByIndex('relation', policySetMemberIndexKey(set.id, 'policies'))
     .map(({ memberId }) => tables.run_policies.get(memberId))
     .flatMap(({ id, name, kind, query, enforcementLevel: level, description, code }) =>
       code === null
@@ -220,18 +238,18 @@ function recordedPolicies(
     .toSorted((a, b) => compareText(a.name, b.name))
 }
 
-function plainObject(data: Readonly<Record<string, unknown>>): PlainObject {
+function asJsonObject(data: Readonly<Record<string, unknown>>): JsonObject {
   // Stored as JSON, so it is plain data.
-  return data as PlainObject
+  return data as JsonObject
 }
 
 /** Returns the code of a policy by the hash in its set; undefined if it was deleted. */
 export async function readPolicyCode(
-  store: Pick<Store, 'readBlob' | 'settled'>,
+  store: Pick<Store, 'readBlob' | 'whenDurable'>,
   codeHash: string,
 ): Promise<string | undefined> {
   // Rows become visible slightly before their blobs are durable.
-  await store.settled()
-  const bytes = await store.readBlob(policyCodeKey(codeHash))
+  await store.whenDurable()
+  const bytes = await store.readBlob(policyCodeBlobKey(codeHash))
   return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
 }

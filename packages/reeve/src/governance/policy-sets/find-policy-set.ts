@@ -1,12 +1,12 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { UNSEEN, type GovernanceRefusal, type PolicySetRow } from '../../model/index.ts'
+import { NOT_FOUND, type GovernanceRefusal, type PolicySetRow } from '../../model/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
-import { policySeatIn, type PolicyRight } from '../policies/find-policy.ts'
-import type { Seat } from '../standing.ts'
+import { findPolicyOrganizationById, type PolicyRight } from '../policies/find-policy.ts'
+import type { VisibleOrganization } from '../standing.ts'
 
 /** A policy set visible to the caller. */
-export interface SeenPolicySet extends Seat {
+export interface VisiblePolicySet extends VisibleOrganization {
   readonly set: PolicySetRow
 }
 
@@ -15,10 +15,10 @@ export function findPolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { policySetId, right }: { readonly policySetId: string; readonly right: PolicyRight },
-): Result<SeenPolicySet, GovernanceRefusal> {
+): Result<VisiblePolicySet, GovernanceRefusal> {
   const set = context.store.tables.policy_sets.find(policySetId)
-  if (set === undefined) return err(UNSEEN)
+  if (set === undefined) return err(NOT_FOUND)
   const { organizationId } = set
-  const seat = policySeatIn(context, caller, { organizationId, right })
-  return seat.ok ? ok({ ...seat.value, set }) : seat
+  const found = findPolicyOrganizationById(context, caller, { organizationId, right })
+  return found.ok ? ok({ ...found.value, set }) : found
 }

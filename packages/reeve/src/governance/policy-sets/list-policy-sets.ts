@@ -5,43 +5,46 @@ import { scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { intersect } from '../intersect.ts'
-import { findPolicySeat } from '../policies/find-policy.ts'
-import type { SeenPolicySet } from './find-policy-set.ts'
+import { findPolicyOrganization } from '../policies/find-policy.ts'
+import type { VisiblePolicySet } from './find-policy-set.ts'
 
 export interface PolicySetSearch {
   readonly organizationName: string
-  readonly part?: string | undefined
+  readonly nameContains?: string | undefined
   readonly kind?: v2.PolicyKind | undefined
   readonly versioned?: boolean | undefined
-  readonly skip: number
-  readonly take: number
+  readonly offset: number
+  readonly limit: number
 }
 
-/** Oldest first. */
+/** Lists the policy sets of an organization, oldest first. */
 export function listPolicySets(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { organizationName, part, kind, versioned, skip, take }: PolicySetSearch,
-): Result<{ readonly sets: readonly SeenPolicySet[]; readonly total: number }, GovernanceRefusal> {
-  const seat = findPolicySeat(context, caller, { organizationName, right: 'read' })
-  if (!seat.ok) return seat
+  { organizationName, nameContains, kind, versioned, offset, limit }: PolicySetSearch,
+): Result<
+  { readonly sets: readonly VisiblePolicySet[]; readonly total: number },
+  GovernanceRefusal
+> {
+  const lookup = findPolicyOrganization(context, caller, { organizationName, right: 'read' })
+  if (!lookup.ok) return lookup
   const { policy_sets: sets } = context.store.tables
-  const { id: scope } = seat.value.organization
+  const { id: scope } = lookup.value.organization
   const group = (index: string, value: string): ReadonlySet<string> =>
-    new Set(sets.keysIn(index, scopedKey(scope, value)))
-  const found = context.lists.policySets.page({
+    new Set(sets.keysByIndex(index, scopedKey(scope, value)))
+  const page = context.lists.policySets.page({
     scope,
     order: 'oldest',
-    search: part,
-    within: intersect([
+    search: nameContains,
+    restrictTo: intersect([
       kind === undefined ? undefined : group('kind', kind),
       versioned === undefined ? undefined : group('versioned', String(versioned)),
     ]),
-    skip,
-    take,
+    skip: offset,
+    take: limit,
   })
   return ok({
-    sets: found.keys.map((key) => ({ ...seat.value, set: sets.get(key) })),
-    total: found.total,
+    sets: page.keys.map((key) => ({ ...lookup.value, set: sets.get(key) })),
+    total: page.total,
   })
 }

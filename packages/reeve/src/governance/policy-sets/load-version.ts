@@ -6,38 +6,38 @@ import {
   organizationTenant,
   type ArchivedPolicy,
   type ArchiveProblem,
-  type SetManifest,
+  type PolicySetManifest,
 } from '../../policy/index.ts'
 import type { GovernanceContext } from '../context.ts'
 import { diagnosePolicy } from '../policies/diagnose-policy.ts'
-import { diagnosticsText } from '../policies/policy-code.ts'
+import { formatPolicyErrors } from '../policies/policy-code.ts'
 
-/** The policies of an archive, ready to be used. */
+/** The policies of an archive, ready to be stored. */
 export interface LoadedVersion {
   readonly policies: readonly VersionedPolicy[]
-  readonly params: SetManifest['params']
-  /** The texts by their hashes. */
+  readonly params: PolicySetManifest['params']
+  /** Code by hash. */
   readonly codes: ReadonlyMap<string, Uint8Array>
 }
 
 /**
- * The policies that the manifest of an archive lists; else what is wrong, for a person. The archive
- * is read and the policies are compiled on threads: here only what comes back is handled.
+ * Reads the policies that the manifest of an archive lists, or returns an error for users. The
+ * archive is read and the policies are compiled on worker threads.
  */
 export async function loadVersion(
-  { policyAsker }: Pick<GovernanceContext, 'policyAsker'>,
+  { policyEngine }: Pick<GovernanceContext, 'policyEngine'>,
   { kind, policiesPath, organizationId }: PolicySetRow,
   archive: Uint8Array,
 ): Promise<Result<LoadedVersion, ArchiveProblem>> {
-  assert(policyAsker.readSetArchive !== undefined, 'servers read archives on a thread')
+  assert(policyEngine.readSetArchive !== undefined, 'servers read archives on a thread')
   const origin = { tenant: organizationTenant(organizationId) }
-  const read = await policyAsker.readSetArchive(archive, { kind, policiesPath }, origin)
-  if (!read.ok) return read
+  const loaded = await policyEngine.readSetArchive(archive, { kind, policiesPath }, origin)
+  if (!loaded.ok) return loaded
   const policies: VersionedPolicy[] = []
   const codes = new Map<string, Uint8Array>()
-  for (const archived of read.value.policies) {
+  for (const archived of loaded.value.policies) {
     const { file, level, code, ...policy } = archived
-    const problems = await problemsOf(policyAsker, archived, { kind, organizationId })
+    const problems = await compileErrors(policyEngine, archived, { kind, organizationId })
     if (problems !== '')
       return err({
         kind: 'invalid',
@@ -46,15 +46,15 @@ export async function loadVersion(
     codes.set(policy.sha256, code)
     policies.push({ ...policy, enforcementLevel: level })
   }
-  return ok({ policies, params: read.value.params, codes })
+  return ok({ policies, params: loaded.value.params, codes })
 }
 
-async function problemsOf(
-  policyAsker: GovernanceContext['policyAsker'],
+async function compileErrors(
+  policyEngine: GovernanceContext['policyEngine'],
   { name, query, code }: ArchivedPolicy,
   { kind, organizationId }: { readonly kind: v2.PolicyKind; readonly organizationId: string },
 ): Promise<string> {
   const policy = { name, query, kind, code: new TextDecoder().decode(code) }
   const origin = { tenant: organizationTenant(organizationId) }
-  return diagnosticsText(await diagnosePolicy({ policyAsker }, policy, origin))
+  return formatPolicyErrors(await diagnosePolicy({ policyEngine }, policy, origin))
 }

@@ -1,8 +1,8 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { AttributeProblem, PolicySetRow } from '../../model/index.ts'
-import { foldName, scopedKey, type Tables } from '../../state/index.ts'
-import { normalSelectors, scopingOf, selectorProblems } from './tag-selectors.ts'
+import { normalizeName, scopedKey, type Tables } from '../../state/index.ts'
+import { normalizeSelectors, scopingTypeOf, selectorProblems } from './tag-selectors.ts'
 
 export type SetAttributes = NonNullable<v2.PolicySetUpdateRequest['data']['attributes']>
 
@@ -18,7 +18,7 @@ export function withAttributes(
   before: PolicySetRow,
   attributes: SetAttributes,
 ): Result<PolicySetRow, readonly AttributeProblem[]> {
-  const set = merged(before, attributes)
+  const set = mergeAttributes(before, attributes)
   const problems = [
     ...nameProblems(tables, set),
     ...kindProblems(before, attributes),
@@ -27,16 +27,17 @@ export function withAttributes(
   return problems.length > 0 ? err(problems) : ok(set)
 }
 
-function merged(before: PolicySetRow, attributes: SetAttributes): PolicySetRow {
+function mergeAttributes(before: PolicySetRow, attributes: SetAttributes): PolicySetRow {
   const { name, description } = attributes
   const { kind } = before
   const global = attributes.global ?? before.global
   const agentEnabled = attributes['agent-enabled'] ?? before.agentEnabled
-  const given = attributes['tag-selectors']
-  const selectors = given === undefined ? before.tagSelectors : normalSelectors(given)
+  const requestedSelectors = attributes['tag-selectors']
+  const selectors =
+    requestedSelectors === undefined ? before.tagSelectors : normalizeSelectors(requestedSelectors)
   // Setting `global` removes tag selectors, unless the request contains some.
-  const isWidened = global && !before.global && given === undefined
-  const tagSelectors = isWidened ? selectors.filter((one) => one['is-exclude']) : selectors
+  const becomesGlobal = global && !before.global && requestedSelectors === undefined
+  const tagSelectors = becomesGlobal ? selectors.filter((one) => one['is-exclude']) : selectors
   const path = attributes['policies-path']
   return {
     ...before,
@@ -48,13 +49,13 @@ function merged(before: PolicySetRow, attributes: SetAttributes): PolicySetRow {
     policiesPath: path === undefined ? before.policiesPath : path || null,
     policyUpdatePatterns: attributes['policy-update-patterns'] ?? before.policyUpdatePatterns,
     tagSelectors,
-    scopingType: scopingOf(tagSelectors),
+    scopingType: scopingTypeOf(tagSelectors),
   }
 }
 
 /**
- * Neither applies to a native set that no agent evaluates. Existing clients send a version
- * nevertheless, which is dropped.
+ * `overridable` and the tool version do not apply to a native set that no agent evaluates. Existing
+ * clients send a version nevertheless, which is ignored.
  */
 function toolSettings(
   { kind, agentEnabled, overridable, policyToolVersion }: PolicySetRow,
@@ -74,8 +75,11 @@ function nameProblems(
   tables: Tables,
   { id, organizationId, name }: PolicySetRow,
 ): readonly AttributeProblem[] {
-  const [taken] = tables.policy_sets.keysIn('name', scopedKey(organizationId, foldName(name)))
-  return taken === undefined || taken === id
+  const [existingId] = tables.policy_sets.keysByIndex(
+    'name',
+    scopedKey(organizationId, normalizeName(name)),
+  )
+  return existingId === undefined || existingId === id
     ? []
     : [{ pointer: '/data/attributes/name', detail: 'Name has already been taken' }]
 }

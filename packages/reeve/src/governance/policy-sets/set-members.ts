@@ -1,5 +1,11 @@
 import type { AttributeProblem, PolicySetRelation, PolicySetRow } from '../../model/index.ts'
-import { policySetMemberGroup, put, remove, type Change, type Tables } from '../../state/index.ts'
+import {
+  policySetMemberIndexKey,
+  put,
+  remove,
+  type Change,
+  type Tables,
+} from '../../state/index.ts'
 
 /** Relationships that attach a set; a global set has none of them. */
 export const ATTACHMENTS = ['projects', 'workspaces', 'namespaces'] as const
@@ -14,7 +20,7 @@ export const SET_RELATIONS = [
 ] as const satisfies readonly PolicySetRelation[]
 
 /** Members that a request names for one relationship. */
-export interface NamedMembers {
+export interface MemberRefs {
   readonly relation: PolicySetRelation
   readonly ids: readonly string[]
   /** JSON pointer to the list in the request. */
@@ -22,13 +28,13 @@ export interface NamedMembers {
 }
 
 /** Returns the member IDs of a relationship, in order. */
-export function setMembers(
+export function listMemberIds(
   tables: Tables,
   policySetId: string,
   relation: PolicySetRelation,
 ): readonly string[] {
   return tables.policy_set_members
-    .rowsIn('relation', policySetMemberGroup(policySetId, relation))
+    .rowsByIndex('relation', policySetMemberIndexKey(policySetId, relation))
     .map(({ memberId }) => memberId)
 }
 
@@ -37,42 +43,45 @@ export function countMembers(
   policySetId: string,
   relation: PolicySetRelation,
 ): number {
-  return tables.policy_set_members.countIn('relation', policySetMemberGroup(policySetId, relation))
+  return tables.policy_set_members.countByIndex(
+    'relation',
+    policySetMemberIndexKey(policySetId, relation),
+  )
 }
 
 /** Context in which member IDs are validated. */
-interface Naming {
+interface MemberValidation {
   readonly tables: Tables
   /** See `mayGiveNamespaces`. */
-  readonly givesNamespaces: boolean
+  readonly mayAssignNamespaces: boolean
 }
 
 /** Returns the problems of adding members: those of the set's state, and those of each ID. */
 export function memberProblems(
-  { tables, givesNamespaces }: Naming,
+  { tables, mayAssignNamespaces }: MemberValidation,
   set: PolicySetRow,
-  { relation, ids, pointer }: NamedMembers,
+  { relation, ids, pointer }: MemberRefs,
 ): readonly AttributeProblem[] {
   if (ids.length === 0) return []
-  const refused = wholeProblem(set, relation)
-  if (refused !== undefined) return [{ pointer, detail: refused }]
+  const relationError = relationProblem(set, relation)
+  if (relationError !== undefined) return [{ pointer, detail: relationError }]
   return ids.flatMap((id, i) => {
     // Existing members are always accepted.
     if (tables.policy_set_members.has(memberKey(set.id, relation, id))) return []
-    const detail = ID_CHECKS[relation]({ tables, givesNamespaces, set, id })
+    const detail = MEMBER_CHECKS[relation]({ tables, mayAssignNamespaces, set, id })
     return detail === undefined ? [] : [{ pointer: `${pointer}/${i}`, detail }]
   })
 }
 
-function wholeProblem(set: PolicySetRow, relation: PolicySetRelation): string | undefined {
-  const words = relation.charAt(0).toUpperCase() + relation.slice(1)
+function relationProblem(set: PolicySetRow, relation: PolicySetRelation): string | undefined {
+  const label = relation.charAt(0).toUpperCase() + relation.slice(1)
   if (relation === 'policies')
     return set.currentVersionId === null
       ? undefined
       : 'Policies cannot be changed: the set is versioned'
   if (!isAttachment(relation)) return undefined
-  if (set.global) return `${words} cannot be given: the set is global`
-  if (set.tagSelectors.length > 0) return `${words} cannot be given: the set goes by tags`
+  if (set.global) return `${label} cannot be given: the set is global`
+  if (set.tagSelectors.length > 0) return `${label} cannot be given: the set goes by tags`
   return undefined
 }
 
@@ -81,7 +90,7 @@ function isAttachment(relation: PolicySetRelation): relation is Attachment {
   return attachments.includes(relation)
 }
 
-interface IdCheck extends Naming {
+interface MemberCheck extends MemberValidation {
   readonly set: PolicySetRow
   readonly id: string
 }
@@ -90,7 +99,9 @@ interface IdCheck extends Naming {
  * Returns why an ID cannot be a member; undefined if it can. Objects of other organizations are
  * reported as unknown.
  */
-const ID_CHECKS: Readonly<Record<PolicySetRelation, (check: IdCheck) => string | undefined>> = {
+const MEMBER_CHECKS: Readonly<
+  Record<PolicySetRelation, (check: MemberCheck) => string | undefined>
+> = {
   policies: ({ tables, set, id }) => {
     const policy = tables.run_policies.find(id)
     if (policy === undefined || policy.organizationId !== set.organizationId)
@@ -108,10 +119,15 @@ const ID_CHECKS: Readonly<Record<PolicySetRelation, (check: IdCheck) => string |
  * Only namespaces that were assigned to the organization are known (`addProjectNamespaces`); others
  * are reported as unknown.
  */
-function namespaceProblem({ tables, givesNamespaces, set, id }: IdCheck): string | undefined {
+function namespaceProblem({
+  tables,
+  mayAssignNamespaces,
+  set,
+  id,
+}: MemberCheck): string | undefined {
   const owner = tables.project_namespaces.find(id)?.organizationId
   if (owner === set.organizationId) return undefined
-  if (!givesNamespaces)
+  if (!mayAssignNamespaces)
     return (
       `Namespace ${id} belongs to no project of the organization; ` +
       'the site administrator adds it to one'
@@ -120,17 +136,17 @@ function namespaceProblem({ tables, givesNamespaces, set, id }: IdCheck): string
   return owner === undefined ? undefined : `Namespace ${id} belongs to another organization`
 }
 
-function projectProblem({ tables, set, id }: IdCheck): string | undefined {
-  const isThere = tables.projects.find(id)?.organizationId === set.organizationId
-  return isThere ? undefined : `Project ${id} does not exist`
+function projectProblem({ tables, set, id }: MemberCheck): string | undefined {
+  const exists = tables.projects.find(id)?.organizationId === set.organizationId
+  return exists ? undefined : `Project ${id} does not exist`
 }
 
-function workspaceProblem({ tables, set, id }: IdCheck): string | undefined {
-  const isThere = tables.workspaces.find(id)?.organizationId === set.organizationId
-  return isThere ? undefined : `Workspace ${id} does not exist`
+function workspaceProblem({ tables, set, id }: MemberCheck): string | undefined {
+  const exists = tables.workspaces.find(id)?.organizationId === set.organizationId
+  return exists ? undefined : `Workspace ${id} does not exist`
 }
 
-type MemberIds = Pick<NamedMembers, 'relation' | 'ids'>
+type MemberIds = Pick<MemberRefs, 'relation' | 'ids'>
 
 /** Adds members; existing ones are unchanged. */
 export function addMembers(
@@ -164,13 +180,13 @@ export function replaceMembers(
   { relation, ids }: MemberIds,
 ): readonly Change[] {
   const wanted = new Set(ids)
-  const gone = setMembers(tables, set.id, relation).filter((id) => !wanted.has(id))
+  const removedIds = listMemberIds(tables, set.id, relation).filter((id) => !wanted.has(id))
   return [
-    ...removeMembers(tables, set, { relation, ids: gone }),
+    ...removeMembers(tables, set, { relation, ids: removedIds }),
     ...addMembers(tables, set, { relation, ids }),
   ]
 }
 
 function memberKey(policySetId: string, relation: PolicySetRelation, memberId: string): string {
-  return `${policySetMemberGroup(policySetId, relation)}!${memberId}`
+  return `${policySetMemberIndexKey(policySetId, relation)}!${memberId}`
 }

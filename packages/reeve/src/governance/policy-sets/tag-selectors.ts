@@ -16,8 +16,8 @@ import { ATTACHMENTS, countMembers } from './set-members.ts'
 type NewSelectors = readonly v2.NewTagSelector[]
 
 /** Returns distinct selectors with defaults for omitted members. */
-export function normalSelectors(given: NewSelectors): readonly v2.TagSelector[] {
-  const selectors = given.map((one) => ({
+export function normalizeSelectors(requested: NewSelectors): readonly v2.TagSelector[] {
+  const selectors = requested.map((one) => ({
     'tag-key': one['tag-key'],
     'tag-value': one['tag-value'] ?? null,
     'is-exclude': one['is-exclude'] ?? false,
@@ -32,38 +32,38 @@ function selectorKey(selector: v2.TagSelector): string {
 /** A global set applies everywhere, so its selectors can only exclude. */
 export function selectorProblems(
   set: Pick<PolicySetRow, 'global'>,
-  given: NewSelectors,
+  requested: NewSelectors,
   pointer: string,
 ): readonly AttributeProblem[] {
-  if (!set.global || given.every((one) => one['is-exclude'] === true)) return []
+  if (!set.global || requested.every((one) => one['is-exclude'] === true)) return []
   return [{ pointer, detail: 'Tag selectors of a global set can only exclude' }]
 }
 
-interface MixedCheck {
+interface ScopingCheck {
   readonly pointer: string
   /** Relationships that the same request replaces, whose current members are ignored. */
   readonly replaced: ReadonlySet<PolicySetRelation>
 }
 
 /** A set with project or workspace attachments cannot have tag selectors too. */
-export function mixedProblems(
+export function scopingConflicts(
   tables: Tables,
   set: PolicySetRow,
-  { pointer, replaced }: MixedCheck,
+  { pointer, replaced }: ScopingCheck,
 ): readonly AttributeProblem[] {
   // A global set has no attachments, or loses them with this request.
   if (set.global || set.tagSelectors.length === 0) return []
-  const isMixed = ATTACHMENTS.some(
+  const hasAttachments = ATTACHMENTS.some(
     (relation) => !replaced.has(relation) && countMembers(tables, set.id, relation) > 0,
   )
   const detail = 'Tag selectors cannot be given: the set names where it applies'
-  return isMixed ? [{ pointer, detail }] : []
+  return hasAttachments ? [{ pointer, detail }] : []
 }
 
-const MIXED_HERE: MixedCheck = { pointer: '/data', replaced: new Set() }
+const NO_REPLACED_RELATIONS: ScopingCheck = { pointer: '/data', replaced: new Set() }
 
 /** Returns the scoping of a set: by tags if it has selectors. */
-export function scopingOf(selectors: readonly v2.TagSelector[]): PolicySetRow['scopingType'] {
+export function scopingTypeOf(selectors: readonly v2.TagSelector[]): PolicySetRow['scopingType'] {
   return selectors.length > 0 ? 'tag' : 'explicit'
 }
 
@@ -78,21 +78,21 @@ export async function changeTagSelectors(
   },
 ): Promise<Result<void, GovernanceRefusal>> {
   const { policySetId, isRemoval } = request
-  const seen = findPolicySet(context, caller, { policySetId, right: 'update' })
-  if (!seen.ok) return seen
-  const { set, organization } = seen.value
-  const named = normalSelectors(request.selectors)
-  const keys = new Set(named.map(selectorKey))
-  const kept = set.tagSelectors.filter((one) => !keys.has(selectorKey(one)))
-  const known = new Set(set.tagSelectors.map(selectorKey))
-  const added = named.filter((one) => !known.has(selectorKey(one)))
-  const tagSelectors = isRemoval ? kept : [...set.tagSelectors, ...added]
-  const after: PolicySetRow = { ...set, tagSelectors, scopingType: scopingOf(tagSelectors) }
+  const found = findPolicySet(context, caller, { policySetId, right: 'update' })
+  if (!found.ok) return found
+  const { set, organization } = found.value
+  const requested = normalizeSelectors(request.selectors)
+  const keys = new Set(requested.map(selectorKey))
+  const remaining = set.tagSelectors.filter((one) => !keys.has(selectorKey(one)))
+  const existingKeys = new Set(set.tagSelectors.map(selectorKey))
+  const added = requested.filter((one) => !existingKeys.has(selectorKey(one)))
+  const tagSelectors = isRemoval ? remaining : [...set.tagSelectors, ...added]
+  const after: PolicySetRow = { ...set, tagSelectors, scopingType: scopingTypeOf(tagSelectors) }
   const problems = isRemoval
     ? []
     : [
-        ...selectorProblems(set, named, '/data'),
-        ...mixedProblems(context.store.tables, after, MIXED_HERE),
+        ...selectorProblems(set, requested, '/data'),
+        ...scopingConflicts(context.store.tables, after, NO_REPLACED_RELATIONS),
         ...countProblems(tagSelectors.length),
       ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
@@ -101,7 +101,7 @@ export async function changeTagSelectors(
     action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
-    subjects: [set.id],
+    affectedIds: [set.id],
     changes: isSame ? [] : [put('policy_sets', { ...after, updatedMs: context.clock.nowMs() })],
   })
   return ok(undefined)

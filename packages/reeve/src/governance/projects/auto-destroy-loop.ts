@@ -1,26 +1,26 @@
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
-import { refusalText, type WorkspaceRow } from '../../model/index.ts'
-import { put, SCHEDULED_WORKSPACES, type Change } from '../../state/index.ts'
+import { refusalMessage, type WorkspaceRow } from '../../model/index.ts'
+import { put, SCHEDULED_KEY, type Change } from '../../state/index.ts'
 import { organizationAuthor } from '../caller.ts'
 import { currentConfiguration } from '../configuration-versions/configuration-versions.ts'
-import type { GovernanceHost } from '../context.ts'
-import { queuedRun } from '../runs/queued-run.ts'
-import { executesHere } from '../workspaces/find-workspace.ts'
+import type { GovernanceOptions } from '../context.ts'
+import { queueRun } from '../runs/queued-run.ts'
+import { usesRemoteExecution } from '../workspaces/find-workspace.ts'
 
 /** Interval of rounds. Durations are at least hours, so a minute's delay is acceptable. */
-const MARK_EVERY_MS = 60_000
+const AUTO_DESTROY_INTERVAL_MS = 60_000
 
 /** Workspaces per commit; a round makes as many commits as it needs. */
-const MARKED_MAX = 500
+const WORKSPACES_PER_COMMIT_MAX = 500
 
 export interface AutoDestroyLog {
   warn(fields: object, message: string): void
 }
 
 export interface AutoDestroyLoopOptions {
-  readonly context: GovernanceHost
+  readonly context: GovernanceOptions
   readonly log: AutoDestroyLog
   /** Corrects the deadlines if the clock jumped: without it, a jump would destroy workspaces. */
   readonly checkClock: () => void
@@ -45,7 +45,7 @@ export class AutoDestroyLoop {
   /** Built on first use, and again after the store rolled back writes. */
   #deadlines: SortedList<Deadline> | undefined
   #cancelTimer: () => void = () => undefined
-  #unobserve: () => void = () => undefined
+  #stopObserving: () => void = () => undefined
 
   constructor(options: AutoDestroyLoopOptions) {
     this.#options = options
@@ -53,30 +53,36 @@ export class AutoDestroyLoop {
 
   start(): void {
     const { clock } = this.#options.context
-    this.#cancelTimer = clock.after(MARK_EVERY_MS, () => {
+    this.#cancelTimer = clock.after(AUTO_DESTROY_INTERVAL_MS, () => {
       this.start()
-      this.mark()
+      this.runOnce()
     })
   }
 
   stop(): void {
     this.#cancelTimer()
-    this.#unobserve()
-    this.#unobserve = () => undefined
+    this.#stopObserving()
+    this.#stopObserving = () => undefined
     this.#deadlines = undefined
   }
 
   /** Performs one round; also called by tests. */
-  mark(): void {
+  runOnce(): void {
     const { context, log, checkClock } = this.#options
     const { store, clock } = context
     checkClock()
     const nowMs = clock.nowMs()
-    const waiting = new Set<string>()
+    const failedIds = new Set<string>()
     try {
-      for (let due = this.#due(nowMs, waiting); due.length > 0; due = this.#due(nowMs, waiting)) {
+      for (
+        let due = this.#due(nowMs, failedIds);
+        due.length > 0;
+        due = this.#due(nowMs, failedIds)
+      ) {
         const queued = new Map<string, number>()
-        const changes = due.flatMap((id) => this.#marked(id, { nowMs, waiting, queued }))
+        const changes = due.flatMap((id) =>
+          this.#startDestroyChanges(id, { nowMs, failedIds, queued }),
+        )
         if (changes.length > 0)
           store.commit({ by: 'system', cause: 'WorkspaceUpdated', changes: () => changes })
       }
@@ -90,95 +96,96 @@ export class AutoDestroyLoop {
   /**
    * Returns the first due workspaces. A marked one has no deadline, so it is not returned again.
    */
-  #due(nowMs: number, waiting: ReadonlySet<string>): readonly string[] {
+  #due(nowMs: number, failedIds: ReadonlySet<string>): readonly string[] {
     const due: string[] = []
-    for (const { atMs, id } of this.#ready().ascending()) {
-      if (atMs > nowMs || due.length === MARKED_MAX) break
-      if (!waiting.has(id)) due.push(id)
+    for (const { atMs, id } of this.#sortedDeadlines().ascending()) {
+      if (atMs > nowMs || due.length === WORKSPACES_PER_COMMIT_MAX) break
+      if (!failedIds.has(id)) due.push(id)
     }
     return due
   }
 
-  #ready(): SortedList<Deadline> {
+  #sortedDeadlines(): SortedList<Deadline> {
     if (this.#deadlines !== undefined) return this.#deadlines
     const { store } = this.#options.context
     const { workspaces } = store.tables
-    this.#unobserve()
-    this.#unobserve = store.observe('workspaces', {
-      changed: (before, after) => this.#changed(before, after),
+    this.#stopObserving()
+    this.#stopObserving = store.observe('workspaces', {
+      changed: (before, after) => this.#onWorkspaceChanged(before, after),
       reset: () => {
         this.#deadlines = undefined
       },
     })
     const deadlines = new SortedList<Deadline>(compareDeadlines)
-    deadlines.assign(workspaces.rowsIn('scheduled', SCHEDULED_WORKSPACES).flatMap(deadlineOf))
+    deadlines.assign(workspaces.rowsByIndex('scheduled', SCHEDULED_KEY).flatMap(toDeadlines))
     this.#deadlines = deadlines
     return deadlines
   }
 
-  #changed(before: WorkspaceRow | undefined, after: WorkspaceRow | undefined): void {
+  #onWorkspaceChanged(before: WorkspaceRow | undefined, after: WorkspaceRow | undefined): void {
     const deadlines = this.#deadlines
     if (deadlines === undefined) return
-    for (const one of deadlineOf(before)) deadlines.delete(one)
-    for (const one of deadlineOf(after)) deadlines.add(one)
+    for (const one of toDeadlines(before)) deadlines.delete(one)
+    for (const one of toDeadlines(after)) deadlines.add(one)
   }
 
   /** Returns no changes if the run cannot be queued now; the next round retries. */
-  #marked(id: string, { nowMs, waiting, queued }: MarkingRound): readonly Change[] {
+  #startDestroyChanges(id: string, { nowMs, failedIds, queued }: DestroyRound): readonly Change[] {
     const { context, log } = this.#options
     const row = context.store.tables.workspaces.get(id)
-    const alsoPending = queued.get(row.organizationId) ?? 0
-    const run = destroyRun(context, row, alsoPending)
+    const queuedInCommit = queued.get(row.organizationId) ?? 0
+    const run = queueDestroyRun(context, row, queuedInCommit)
     if (!run.ok) {
-      waiting.add(id)
+      failedIds.add(id)
       log.warn({ workspace: id, err: run.error }, 'destroy run could not be queued')
       return []
     }
-    if (run.value.length > 0) queued.set(row.organizationId, alsoPending + 1)
-    const marked = {
+    if (run.value.length > 0) queued.set(row.organizationId, queuedInCommit + 1)
+    const destroying = {
       ...row,
       autoDestroyAtMs: null,
       autoDestroyStatus: 'destroying',
       updatedMs: nowMs,
     } as const
-    return [put('workspaces', marked), ...run.value]
+    return [put('workspaces', destroying), ...run.value]
   }
 }
 
-interface MarkingRound {
+interface DestroyRound {
   readonly nowMs: number
   /** Workspaces whose run could not be queued in this round. */
-  readonly waiting: Set<string>
+  readonly failedIds: Set<string>
   /** Runs queued in this commit, by organization. */
   readonly queued: Map<string, number>
 }
 
 /** Returns the rows of the destroy run; none if an external executor destroys the workspace. */
-function destroyRun(
-  context: GovernanceHost,
+function queueDestroyRun(
+  context: GovernanceOptions,
   workspace: WorkspaceRow,
-  alsoPending: number,
+  queuedInCommit: number,
 ): Result<readonly Change[], string> {
   const { tables } = context.store
   const organization = tables.organizations.get(workspace.organizationId)
   const configuration = currentConfiguration(tables, workspace.id)
-  if (configuration === undefined || !executesHere({ workspace, organization })) return ok([])
+  if (configuration === undefined || !usesRemoteExecution({ workspace, organization }))
+    return ok([])
   const duration = workspace.autoDestroyActivityDuration
   const dueAt = new Date(workspace.autoDestroyAtMs ?? 0).toISOString()
   const limit = duration === null ? '' : ` Inactivity limit ${duration}.`
-  const queued = queuedRun(context, {
+  const queued = queueRun(context, {
     workspace,
     configuration,
     author: organizationAuthor(context, organization.id),
     attributes: { 'is-destroy': true, message: `Auto-destroy: due since ${dueAt}.${limit}` },
     autoApply: true,
     trigger: 'auto-destroy',
-    alsoPending,
+    queuedInCommit,
   })
-  return queued.ok ? ok(queued.value.changes) : err(refusalText(queued.error))
+  return queued.ok ? ok(queued.value.changes) : err(refusalMessage(queued.error))
 }
 
-function deadlineOf(row: WorkspaceRow | undefined): readonly Deadline[] {
+function toDeadlines(row: WorkspaceRow | undefined): readonly Deadline[] {
   if (row === undefined || row.autoDestroyAtMs === null) return []
   return [{ atMs: row.autoDestroyAtMs, id: row.id }]
 }

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WorkspaceRow } from '../../model/index.ts'
-import { afterApply, withDeadline, withDuration } from './auto-destroy.ts'
+import {
+  autoDestroyAfterApply,
+  withAutoDestroyAt,
+  withAutoDestroyDuration,
+} from './auto-destroy.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -44,15 +48,15 @@ const DURATIONS = [
 ]
 for (const { duration, atMs } of DURATIONS)
   test(`duration: ${duration} counts from the last change`, () => {
-    const found = withDuration(aWorkspace({ latestChangeMs: 7 }), duration)
+    const found = withAutoDestroyDuration(aWorkspace({ latestChangeMs: 7 }), duration)
     assert.deepEqual(facts(found), [7 + atMs, 'scheduled', 7])
   })
 
-test('duration: none is no time, and the same again keeps the time that is there', () => {
-  const lasting = withDuration(aWorkspace(), '1h')
-  assert.deepEqual(facts(withDuration(lasting, null)), [null, null, 0])
-  const moved = withDeadline(lasting, 5)
-  assert.equal(withDuration(moved, '1h'), moved)
+test('duration: no duration clears the deadline, and the same duration keeps it', () => {
+  const lasting = withAutoDestroyDuration(aWorkspace(), '1h')
+  assert.deepEqual(facts(withAutoDestroyDuration(lasting, null)), [null, null, 0])
+  const moved = withAutoDestroyAt(lasting, 5)
+  assert.equal(withAutoDestroyDuration(moved, '1h'), moved)
 })
 
 interface Report {
@@ -84,13 +88,13 @@ for (const {
   found,
 } of REPORTS)
   test(`apply: ${name}`, () => {
-    const before = withDeadline(aWorkspace({ autoDestroyActivityDuration: duration }), atMs)
-    assert.deepEqual(facts(afterApply(before, { isDestroy, status }, 9)), found)
+    const before = withAutoDestroyAt(aWorkspace({ autoDestroyActivityDuration: duration }), atMs)
+    assert.deepEqual(facts(autoDestroyAfterApply(before, { isDestroy, status }, 9)), found)
   })
 
-test('apply: a destruction that failed is told where one was due', () => {
+test('apply: a failed destruction is reported only if one was due', () => {
   const due = aWorkspace({ autoDestroyStatus: 'destroying' })
   const failed = { isDestroy: true, status: 'errored' } as const
-  assert.equal(afterApply(due, failed, 9).autoDestroyStatus, 'errored')
-  assert.equal(afterApply(aWorkspace(), failed, 9).autoDestroyStatus, null)
+  assert.equal(autoDestroyAfterApply(due, failed, 9).autoDestroyStatus, 'errored')
+  assert.equal(autoDestroyAfterApply(aWorkspace(), failed, 9).autoDestroyStatus, null)
 })

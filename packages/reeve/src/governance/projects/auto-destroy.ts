@@ -7,16 +7,19 @@ import type { GovernanceContext } from '../context.ts'
  * Sets another inactivity duration, counted from the last change. Without a duration there is no
  * deadline.
  */
-export function withDuration(workspace: WorkspaceRow, duration: string | null): WorkspaceRow {
+export function withAutoDestroyDuration(
+  workspace: WorkspaceRow,
+  duration: string | null,
+): WorkspaceRow {
   if (duration === workspace.autoDestroyActivityDuration) return workspace
-  return withDeadline(
+  return withAutoDestroyAt(
     { ...workspace, autoDestroyActivityDuration: duration },
     duration === null ? null : workspace.latestChangeMs + inactivityMs(duration),
   )
 }
 
 /** Sets the auto-destroy deadline, or clears it. */
-export function withDeadline(workspace: WorkspaceRow, atMs: number | null): WorkspaceRow {
+export function withAutoDestroyAt(workspace: WorkspaceRow, atMs: number | null): WorkspaceRow {
   const autoDestroyStatus = atMs === null ? null : 'scheduled'
   return { ...workspace, autoDestroyAtMs: atMs, autoDestroyStatus }
 }
@@ -25,7 +28,7 @@ export function withDeadline(workspace: WorkspaceRow, atMs: number | null): Work
  * Returns a workspace after an apply was reported. A change restarts the clock; a destroyed
  * workspace waits for its next change; a failed destruction is reported by the status.
  */
-export function afterApply(
+export function autoDestroyAfterApply(
   workspace: WorkspaceRow,
   run: { readonly isDestroy: boolean; readonly status: 'applied' | 'errored' },
   nowMs: number,
@@ -38,7 +41,7 @@ export function afterApply(
   if (run.isDestroy) return { ...changed, autoDestroyAtMs: null, autoDestroyStatus: 'destroyed' }
   const duration = workspace.autoDestroyActivityDuration
   // A deadline that was set directly is unaffected by activity.
-  return duration === null ? changed : withDeadline(changed, nowMs + inactivityMs(duration))
+  return duration === null ? changed : withAutoDestroyAt(changed, nowMs + inactivityMs(duration))
 }
 
 /**
@@ -46,7 +49,7 @@ export function afterApply(
  * changes, nothing was left to destroy. Canceling or discarding the run counts as activity, so the
  * duration restarts.
  */
-export function afterDestroyAttempt(
+export function autoDestroyAfterAttempt(
   workspace: WorkspaceRow,
   status: v2.RunStatus,
   nowMs: number,
@@ -56,19 +59,19 @@ export function afterDestroyAttempt(
   if (status !== 'canceled' && status !== 'discarded')
     return { ...workspace, autoDestroyStatus: 'errored' }
   const duration = workspace.autoDestroyActivityDuration
-  if (duration === null) return withDeadline(workspace, null)
+  if (duration === null) return withAutoDestroyAt(workspace, null)
   // The clock loop recognizes a deadline by the change that it is counted from.
-  return withDeadline({ ...workspace, latestChangeMs: nowMs }, nowMs + inactivityMs(duration))
+  return withAutoDestroyAt({ ...workspace, latestChangeMs: nowMs }, nowMs + inactivityMs(duration))
 }
 
 /** Applies the project's duration to all its workspaces without an override. */
-export function inheritDuration(
+export function inheritAutoDestroyChanges(
   { store, clock }: GovernanceContext,
   { id, autoDestroyActivityDuration: duration }: ProjectRow,
 ): readonly Change[] {
   const updatedMs = clock.nowMs()
   return store.tables.workspaces
-    .rowsIn('project', id)
+    .rowsByIndex('project', id)
     .filter((row) => row.inheritsProjectAutoDestroy && row.autoDestroyActivityDuration !== duration)
-    .map((row) => put('workspaces', { ...withDuration(row, duration), updatedMs }))
+    .map((row) => put('workspaces', { ...withAutoDestroyDuration(row, duration), updatedMs }))
 }

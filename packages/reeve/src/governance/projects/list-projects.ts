@@ -1,84 +1,92 @@
 import { ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
-import { foldName, scopedKey } from '../../state/index.ts'
+import { normalizeName, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { intersect } from '../intersect.ts'
 import type { ListOrder } from '../list-index.ts'
 import type { ProjectRight } from '../permissions.ts'
 import {
-  findSeat,
-  projectsWith,
-  rightsOnProject,
-  type Seat,
-  type SeenProject,
+  findOrganization,
+  projectIdsWithRights,
+  projectRightsOf,
+  type VisibleOrganization,
+  type VisibleProject,
 } from '../standing.ts'
-import { findTagged, type TagFilter } from './find-tagged.ts'
+import { ownerIdsWithTags, type TagFilter } from './find-tagged.ts'
 
 export interface ProjectSearch {
   readonly organizationName: string
-  /** Ignored when names are given. */
-  readonly part?: string | undefined
+  /** Substring of the name; ignored if names are given. */
+  readonly nameContains?: string | undefined
   readonly names?: readonly string[] | undefined
   readonly tags: readonly TagFilter[]
-  /** Rights that the caller must have besides reading. */
+  /** Permissions that the caller must have besides read access. */
   readonly rights: readonly ProjectRight[]
   readonly order: ListOrder
-  readonly skip: number
-  readonly take: number
+  readonly offset: number
+  readonly limit: number
 }
 
-export interface ProjectPart {
-  readonly projects: readonly SeenProject[]
-  /** That match. */
+export interface ProjectPage {
+  readonly projects: readonly VisibleProject[]
+  /** Number of matching projects. */
   readonly total: number
-  /** That the caller may read. */
-  readonly readable: number
+  /** Number of projects that the caller may read. */
+  readonly readableCount: number
 }
 
-/** Only what the caller may read is found or counted. */
+/** Lists projects; only those that the caller may read are returned or counted. */
 export function listProjects(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  wish: ProjectSearch,
-): Result<ProjectPart, GovernanceRefusal> {
-  const seat = findSeat(context, caller, wish.organizationName)
-  if (!seat.ok) return seat
+  request: ProjectSearch,
+): Result<ProjectPage, GovernanceRefusal> {
+  const found = findOrganization(context, caller, request.organizationName)
+  if (!found.ok) return found
   const { tables } = context.store
-  const { id: organizationId } = seat.value.organization
-  const readable = projectsWith(context, seat.value, ['read'])
-  const within = intersect([
-    wish.rights.length === 0
+  const { id: organizationId } = found.value.organization
+  const readable = projectIdsWithRights(context, found.value, ['read'])
+  const restrictTo = intersect([
+    request.rights.length === 0
       ? readable
-      : projectsWith(context, seat.value, ['read', ...wish.rights]),
-    wish.names === undefined ? undefined : namedProjects(context, organizationId, wish.names),
-    findTagged(tables, { organizationId, ownerType: 'project' }, wish.tags),
+      : projectIdsWithRights(context, found.value, ['read', ...request.rights]),
+    request.names === undefined
+      ? undefined
+      : projectIdsByNames(context, organizationId, request.names),
+    ownerIdsWithTags(tables, { organizationId, ownerType: 'project' }, request.tags),
   ])
-  const part = context.lists.projects.page({
+  const page = context.lists.projects.page({
     scope: organizationId,
-    order: wish.order,
-    search: wish.names === undefined ? wish.part : undefined,
-    within,
-    skip: wish.skip,
-    take: wish.take,
+    order: request.order,
+    search: request.names === undefined ? request.nameContains : undefined,
+    restrictTo,
+    skip: request.offset,
+    take: request.limit,
   })
   return ok({
-    projects: part.keys.map((id) => seenProject(context, seat.value, id)),
-    total: part.total,
-    readable: readable?.size ?? tables.projects.countIn('organization', organizationId),
+    projects: page.keys.map((id) => toVisibleProject(context, found.value, id)),
+    total: page.total,
+    readableCount: readable?.size ?? tables.projects.countByIndex('organization', organizationId),
   })
 }
 
-function seenProject(context: GovernanceContext, seat: Seat, id: string): SeenProject {
+function toVisibleProject(
+  context: GovernanceContext,
+  visible: VisibleOrganization,
+  id: string,
+): VisibleProject {
   const project = context.store.tables.projects.get(id)
-  return { ...seat, project, rights: rightsOnProject(context, seat, project) }
+  return { ...visible, project, rights: projectRightsOf(context, visible, project) }
 }
 
-function namedProjects(
+function projectIdsByNames(
   { store }: GovernanceContext,
   organizationId: string,
   names: readonly string[],
 ): ReadonlySet<string> {
-  const group = (name: string): string => scopedKey(organizationId, foldName(name))
-  return new Set(names.flatMap((name) => [...store.tables.projects.keysIn('name', group(name))]))
+  const group = (name: string): string => scopedKey(organizationId, normalizeName(name))
+  return new Set(
+    names.flatMap((name) => [...store.tables.projects.keysByIndex('name', group(name))]),
+  )
 }

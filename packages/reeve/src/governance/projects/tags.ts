@@ -11,44 +11,44 @@ export type TagOwner = Pick<TagBindingRow, 'ownerType' | 'ownerId' | 'organizati
 export type NewTags = readonly v2.NewTagBinding[]
 
 /** Returns the bindings of a project or workspace itself, by key. */
-export function tagsOf(tables: Tables, ownerId: string): readonly TagBindingRow[] {
-  return tables.tag_bindings.rowsIn('owner', ownerId)
+export function ownTags(tables: Tables, ownerId: string): readonly TagBindingRow[] {
+  return tables.tag_bindings.rowsByIndex('owner', ownerId)
 }
 
 /** Changes of tags, and the bindings of the request in order. */
 export interface TagChange {
   readonly changes: readonly Change[]
-  readonly named: readonly TagBindingRow[]
+  readonly requested: readonly TagBindingRow[]
 }
 
 /**
  * Adds bindings and changes values; an existing key keeps its ID and time. With `isWholeSet` all
  * other bindings are deleted.
  */
-export function planTags(
+export function computeTagChanges(
   context: GovernanceContext,
   owner: TagOwner,
   { tags, isWholeSet }: { readonly tags: NewTags; readonly isWholeSet: boolean },
 ): TagChange {
   const { ids, clock, store } = context
-  const before = new Map(tagsOf(store.tables, owner.ownerId).map((row) => [row.key, row]))
-  const named = tags.map(({ attributes: { key, value } }): TagBindingRow => {
-    const known = before.get(key)
-    if (known !== undefined) return { ...known, value: value ?? '' }
+  const before = new Map(ownTags(store.tables, owner.ownerId).map((row) => [row.key, row]))
+  const requested = tags.map(({ attributes: { key, value } }): TagBindingRow => {
+    const existing = before.get(key)
+    if (existing !== undefined) return { ...existing, value: value ?? '' }
     const createdMs = clock.nowMs()
     const { ownerType, ownerId, organizationId } = owner
     const id = newId(ids, 'tag-bindings')
     return { id, organizationId, ownerType, ownerId, key, value: value ?? '', createdMs }
   })
-  const keys = new Set(named.map(({ key }) => key))
-  const gone = isWholeSet ? [...before.keys()].filter((key) => !keys.has(key)) : []
+  const keys = new Set(requested.map(({ key }) => key))
+  const removedKeys = isWholeSet ? [...before.keys()].filter((key) => !keys.has(key)) : []
   return {
-    named,
+    requested,
     changes: [
-      ...named
+      ...requested
         .filter((row) => before.get(row.key)?.value !== row.value)
         .map((row) => put('tag_bindings', row)),
-      ...gone.map((key) => remove('tag_bindings', scopedKey(owner.ownerId, key))),
+      ...removedKeys.map((key) => remove('tag_bindings', scopedKey(owner.ownerId, key))),
     ],
   }
 }
@@ -57,14 +57,14 @@ export function planTags(
  * Reports whether the caller may make the change: permission to add tags does not include
  * permission to remove them.
  */
-export function mayBind(
+export function canSetTags(
   tables: Tables,
   ownerId: string,
   { tags, rights }: { readonly tags: NewTags; readonly rights: TagRights },
 ): boolean {
-  const left = new Set(tags.map(({ attributes }) => attributes.key))
-  const takesAway = tagsOf(tables, ownerId).some(({ key }) => !left.has(key))
-  return takesAway ? rights.replaceTags : rights.manageTags
+  const keptKeys = new Set(tags.map(({ attributes }) => attributes.key))
+  const removesTags = ownTags(tables, ownerId).some(({ key }) => !keptKeys.has(key))
+  return removesTags ? rights.replaceTags : rights.manageTags
 }
 
 export interface TagRights {
@@ -82,11 +82,11 @@ export function tagProblems(
   request: { readonly tags: NewTags; readonly isWholeSet: boolean; readonly pointer: string },
 ): readonly AttributeProblem[] {
   const { tags, isWholeSet, pointer } = request
-  const given = tags.map(({ attributes: { key } }) => key)
-  const problems = [...tagKeyProblems(given, pointer)]
-  const keys = new Set(given)
-  const kept = isWholeSet || owner.ownerId === undefined ? [] : tagsOf(tables, owner.ownerId)
-  for (const { key } of kept) keys.add(key)
+  const requestedKeys = tags.map(({ attributes: { key } }) => key)
+  const problems = [...tagKeyProblems(requestedKeys, pointer)]
+  const keys = new Set(requestedKeys)
+  const existing = isWholeSet || owner.ownerId === undefined ? [] : ownTags(tables, owner.ownerId)
+  for (const { key } of existing) keys.add(key)
   if (keys.size > v2.TAG_BINDINGS_MAX)
     problems.push({
       pointer,
@@ -100,20 +100,24 @@ export function tagKeyProblems(
   keys: readonly (string | undefined)[],
   pointer: string,
 ): readonly AttributeProblem[] {
-  const known = new Set<string>()
+  const earlierKeys = new Set<string>()
   return keys.flatMap((key, i) => {
     if (key === undefined) return []
-    const at = `${pointer}/${i}/attributes/key`
-    const isTwice = known.has(key)
-    known.add(key)
+    const keyPointer = `${pointer}/${i}/attributes/key`
+    const isDuplicate = earlierKeys.has(key)
+    earlierKeys.add(key)
     return [
-      ...(isReserved(key) ? [{ pointer: at, detail: 'Key uses a reserved prefix' }] : []),
-      ...(isTwice ? [{ pointer: at, detail: 'Key has been given more than once' }] : []),
+      ...(hasReservedPrefix(key)
+        ? [{ pointer: keyPointer, detail: 'Key uses a reserved prefix' }]
+        : []),
+      ...(isDuplicate
+        ? [{ pointer: keyPointer, detail: 'Key has been given more than once' }]
+        : []),
     ]
   })
 }
 
-function isReserved(key: string): boolean {
+function hasReservedPrefix(key: string): boolean {
   const folded = key.toLowerCase()
   return v2.RESERVED_TAG_PREFIXES.some((prefix) => folded.startsWith(prefix))
 }
@@ -126,7 +130,7 @@ export interface EffectiveTag {
 
 /** Returns the effective bindings of a project, which are its own. */
 export function projectEffectiveTags(tables: Tables, projectId: string): readonly EffectiveTag[] {
-  return tagsOf(tables, projectId).map((binding) => ({ binding, inheritedFrom: undefined }))
+  return ownTags(tables, projectId).map((binding) => ({ binding, inheritedFrom: undefined }))
 }
 
 /**
@@ -136,11 +140,13 @@ export function workspaceEffectiveTags(
   tables: Tables,
   workspace: { readonly id: string; readonly projectId: string },
 ): readonly EffectiveTag[] {
-  const own = tagsOf(tables, workspace.id)
-  const hidden = new Set(own.map(({ key }) => key))
-  const inherited = tagsOf(tables, workspace.projectId).filter(({ key }) => !hidden.has(key))
+  const ownBindings = ownTags(tables, workspace.id)
+  const overriddenKeys = new Set(ownBindings.map(({ key }) => key))
+  const inherited = ownTags(tables, workspace.projectId).filter(
+    ({ key }) => !overriddenKeys.has(key),
+  )
   return [
-    ...own.map((binding) => ({ binding, inheritedFrom: undefined })),
+    ...ownBindings.map((binding) => ({ binding, inheritedFrom: undefined })),
     ...inherited.map((binding) => ({ binding, inheritedFrom: workspace.projectId })),
   ].toSorted((a, b) => compareText(a.binding.key, b.binding.key))
 }

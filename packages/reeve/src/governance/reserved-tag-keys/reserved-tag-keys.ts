@@ -1,9 +1,9 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  invalid,
+  invalidAttribute,
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type ReservedTagKeyRow,
 } from '../../model/index.ts'
@@ -13,10 +13,10 @@ import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { organizationPermissions } from '../permissions.ts'
-import { findSeat, seatIn, type Seat } from '../standing.ts'
+import { findOrganization, findOrganizationById, type VisibleOrganization } from '../standing.ts'
 
 /** A reserved tag key with its organization. */
-export interface SeenTagKey extends Seat {
+export interface VisibleTagKey extends VisibleOrganization {
   readonly tagKey: ReservedTagKeyRow
 }
 
@@ -24,32 +24,32 @@ export interface SeenTagKey extends Seat {
 export function listReservedTagKeys(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  wish: { readonly organizationName: string; readonly skip: number; readonly take: number },
-): Result<{ readonly keys: readonly SeenTagKey[]; readonly total: number }, GovernanceRefusal> {
-  const seat = findSeat(context, caller, wish.organizationName)
-  if (!seat.ok) return seat
+  request: { readonly organizationName: string; readonly offset: number; readonly limit: number },
+): Result<{ readonly keys: readonly VisibleTagKey[]; readonly total: number }, GovernanceRefusal> {
+  const found = findOrganization(context, caller, request.organizationName)
+  if (!found.ok) return found
   const { keys, total } = context.lists.reservedTagKeys.page({
-    scope: seat.value.organization.id,
+    scope: found.value.organization.id,
     order: 'name',
-    skip: wish.skip,
-    take: wish.take,
+    skip: request.offset,
+    take: request.limit,
   })
   const { reserved_tag_keys: table } = context.store.tables
-  return ok({ keys: keys.map((id) => ({ ...seat.value, tagKey: table.get(id) })), total })
+  return ok({ keys: keys.map((id) => ({ ...found.value, tagKey: table.get(id) })), total })
 }
 
 /** Returns the organization if the caller may manage its tag keys. */
-export function findTagKeyManager(
+export function findOrganizationToManageTagKeys(
   context: GovernanceContext,
   caller: GovernanceCaller,
   organizationName: string,
-): Result<Seat, GovernanceRefusal> {
-  const seat = findSeat(context, caller, organizationName)
-  return seat.ok && !manages(seat.value) ? err(UNSEEN) : seat
+): Result<VisibleOrganization, GovernanceRefusal> {
+  const found = findOrganization(context, caller, organizationName)
+  return found.ok && !mayManageTagKeys(found.value) ? err(NOT_FOUND) : found
 }
 
-function manages({ standing }: Seat): boolean {
-  return organizationPermissions(standing)['can-manage-tags']
+function mayManageTagKeys({ role }: VisibleOrganization): boolean {
+  return organizationPermissions(role)['can-manage-tags']
 }
 
 export async function createReservedTagKey(
@@ -59,39 +59,42 @@ export async function createReservedTagKey(
     readonly organizationName: string
     readonly data: v2.ReservedTagKeyCreateRequest['data']
   },
-): Promise<Result<SeenTagKey, GovernanceRefusal>> {
-  const seat = findTagKeyManager(context, caller, request.organizationName)
-  if (!seat.ok) return seat
+): Promise<Result<VisibleTagKey, GovernanceRefusal>> {
+  const found = findOrganizationToManageTagKeys(context, caller, request.organizationName)
+  if (!found.ok) return found
   const { attributes } = request.data
   const nowMs = context.clock.nowMs()
   const tagKey: ReservedTagKeyRow = {
     id: newId(context.ids, 'reserved-tag-keys'),
-    organizationId: seat.value.organization.id,
+    organizationId: found.value.organization.id,
     key: attributes.key,
     disableOverrides: attributes['disable-overrides'] ?? false,
     createdMs: nowMs,
     updatedMs: nowMs,
   }
-  const refusal = findTaken(context, tagKey)
+  const refusal = duplicateKeyProblem(context, tagKey)
   if (refusal !== undefined) return err(refusal)
   await commitWrite(context, {
     action: 'ReservedTagKeyCreated',
     caller,
     organizationId: tagKey.organizationId,
-    subjects: [tagKey.id],
+    affectedIds: [tagKey.id],
     changes: [put('reserved_tag_keys', tagKey)],
   })
-  return ok({ ...seat.value, tagKey })
+  return ok({ ...found.value, tagKey })
 }
 
 /** Keys are case-sensitive, as in bindings. */
-function findTaken(
+function duplicateKeyProblem(
   { store }: GovernanceContext,
   { id, organizationId, key }: ReservedTagKeyRow,
 ): GovernanceRefusal | undefined {
-  const [taken] = store.tables.reserved_tag_keys.keysIn('key', scopedKey(organizationId, key))
-  if (taken === undefined || taken === id) return undefined
-  return invalid('/data/attributes/key', 'Key has already been taken')
+  const [existingId] = store.tables.reserved_tag_keys.keysByIndex(
+    'key',
+    scopedKey(organizationId, key),
+  )
+  if (existingId === undefined || existingId === id) return undefined
+  return invalidAttribute('/data/attributes/key', 'Key has already been taken')
 }
 
 /** Returns a reserved tag key if the caller may manage it. */
@@ -99,12 +102,12 @@ export function findManagedTagKey(
   context: GovernanceContext,
   caller: GovernanceCaller,
   id: string,
-): Result<SeenTagKey, GovernanceRefusal> {
+): Result<VisibleTagKey, GovernanceRefusal> {
   const tagKey = context.store.tables.reserved_tag_keys.find(id)
-  if (tagKey === undefined) return err(UNSEEN)
-  const seat = seatIn(context, caller, tagKey.organizationId)
-  if (!seat.ok) return seat
-  return manages(seat.value) ? ok({ ...seat.value, tagKey }) : err(UNSEEN)
+  if (tagKey === undefined) return err(NOT_FOUND)
+  const found = findOrganizationById(context, caller, tagKey.organizationId)
+  if (!found.ok) return found
+  return mayManageTagKeys(found.value) ? ok({ ...found.value, tagKey }) : err(NOT_FOUND)
 }
 
 /**
@@ -114,27 +117,27 @@ export async function updateReservedTagKey(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { id, data }: { readonly id: string; readonly data: v2.ReservedTagKeyUpdateRequest['data'] },
-): Promise<Result<SeenTagKey, GovernanceRefusal>> {
-  const seen = findManagedTagKey(context, caller, id)
-  if (!seen.ok) return seen
-  const { tagKey: before } = seen.value
-  const wanted: ReservedTagKeyRow = {
+): Promise<Result<VisibleTagKey, GovernanceRefusal>> {
+  const found = findManagedTagKey(context, caller, id)
+  if (!found.ok) return found
+  const { tagKey: before } = found.value
+  const changed: ReservedTagKeyRow = {
     ...before,
     key: data.attributes?.key ?? before.key,
     disableOverrides: data.attributes?.['disable-overrides'] ?? before.disableOverrides,
   }
-  const refusal = findTaken(context, wanted)
+  const refusal = duplicateKeyProblem(context, changed)
   if (refusal !== undefined) return err(refusal)
-  if (isEqual(before, wanted)) return seen
-  const tagKey = { ...wanted, updatedMs: context.clock.nowMs() }
+  if (isEqual(before, changed)) return found
+  const tagKey = { ...changed, updatedMs: context.clock.nowMs() }
   await commitWrite(context, {
     action: 'ReservedTagKeyUpdated',
     caller,
     organizationId: tagKey.organizationId,
-    subjects: [id],
+    affectedIds: [id],
     changes: [put('reserved_tag_keys', tagKey)],
   })
-  return ok({ ...seen.value, tagKey })
+  return ok({ ...found.value, tagKey })
 }
 
 /** Deletes a reserved tag key; bindings with the key remain. */
@@ -143,13 +146,13 @@ export async function deleteReservedTagKey(
   caller: GovernanceCaller,
   id: string,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seen = findManagedTagKey(context, caller, id)
-  if (!seen.ok) return seen
+  const found = findManagedTagKey(context, caller, id)
+  if (!found.ok) return found
   await commitWrite(context, {
     action: 'ReservedTagKeyDeleted',
     caller,
-    organizationId: seen.value.tagKey.organizationId,
-    subjects: [id],
+    organizationId: found.value.tagKey.organizationId,
+    affectedIds: [id],
     changes: [remove('reserved_tag_keys', id)],
   })
   return ok(undefined)

@@ -1,8 +1,8 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  invalid,
-  UNSEEN,
+  invalidAttribute,
+  NOT_FOUND,
   type GovernanceRefusal,
   type RunTriggerRow,
   type WorkspaceRow,
@@ -13,22 +13,22 @@ import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { WorkspaceRight } from '../permissions.ts'
-import { oldestFirst } from '../by-creation.ts'
+import { rowsByCreation } from '../by-creation.ts'
 import {
   findWorkspace,
   findWorkspaceWith,
-  readableWorkspaces,
-  type SeenWorkspace,
+  readableWorkspaceIds,
+  type VisibleWorkspace,
 } from '../workspaces/find-workspace.ts'
 
 /** A run trigger with its source and target workspace. */
-export interface SeenRunTrigger {
+export interface VisibleRunTrigger {
   readonly trigger: RunTriggerRow
   readonly workspace: WorkspaceRow
   readonly source: WorkspaceRow
 }
 
-interface RunTriggerList {
+interface RunTriggerListRequest {
   readonly workspaceId: string
   readonly direction: (typeof v2.RUN_TRIGGER_DIRECTIONS)[number]
 }
@@ -41,27 +41,27 @@ interface RunTriggerList {
 export function listRunTriggers(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { workspaceId, direction }: RunTriggerList,
-): Result<readonly SeenRunTrigger[], GovernanceRefusal> {
-  const seen = findWorkspace(context, caller, { workspaceId })
-  if (!seen.ok) return seen
+  { workspaceId, direction }: RunTriggerListRequest,
+): Result<readonly VisibleRunTrigger[], GovernanceRefusal> {
+  const found = findWorkspace(context, caller, { workspaceId })
+  if (!found.ok) return found
   const { tables } = context.store
   const isInbound = direction === 'inbound'
-  const rows = oldestFirst(tables.run_triggers, isInbound ? 'workspace' : 'source', workspaceId)
-  const readable = isInbound ? undefined : readableWorkspaces(context, seen.value)
+  const rows = rowsByCreation(tables.run_triggers, isInbound ? 'workspace' : 'source', workspaceId)
+  const readable = isInbound ? undefined : readableWorkspaceIds(context, found.value)
   return ok(
     rows
       .filter((row) => readable?.has(row.workspaceId) ?? true)
-      .map((trigger) => withEnds(tables, trigger)),
+      .map((trigger) => withWorkspaces(tables, trigger)),
   )
 }
 
-function withEnds({ workspaces }: Tables, trigger: RunTriggerRow): SeenRunTrigger {
+function withWorkspaces({ workspaces }: Tables, trigger: RunTriggerRow): VisibleRunTrigger {
   const { workspaceId, sourceId } = trigger
   return { trigger, workspace: workspaces.get(workspaceId), source: workspaces.get(sourceId) }
 }
 
-interface RunTriggerWish {
+interface RunTriggerLookup {
   readonly triggerId: string
   readonly right: WorkspaceRight
 }
@@ -69,29 +69,29 @@ interface RunTriggerWish {
 export function findRunTrigger(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { triggerId, right }: RunTriggerWish,
-): Result<SeenRunTrigger, GovernanceRefusal> {
+  { triggerId, right }: RunTriggerLookup,
+): Result<VisibleRunTrigger, GovernanceRefusal> {
   const { tables } = context.store
   const trigger = tables.run_triggers.find(triggerId)
-  if (trigger === undefined) return err(UNSEEN)
+  if (trigger === undefined) return err(NOT_FOUND)
   const address = { workspaceId: trigger.workspaceId }
-  const seen = findWorkspaceWith(context, caller, { address, right })
-  return seen.ok ? ok(withEnds(tables, trigger)) : seen
+  const found = findWorkspaceWith(context, caller, { address, right })
+  return found.ok ? ok(withWorkspaces(tables, trigger)) : found
 }
 
 export async function createRunTrigger(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { workspaceId, sourceId }: { readonly workspaceId: string; readonly sourceId: string },
-): Promise<Result<SeenRunTrigger, GovernanceRefusal>> {
-  const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'update' })
-  if (!seen.ok) return seen
-  const { workspace } = seen.value
-  const source = findSource(context, caller, { sourceId, seen: seen.value })
+): Promise<Result<VisibleRunTrigger, GovernanceRefusal>> {
+  const found = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'update' })
+  if (!found.ok) return found
+  const { workspace } = found.value
+  const source = findSource(context, caller, { sourceId, visible: found.value })
   if (!source.ok) return source
   const { tables } = context.store
   const detail = triggerProblem(tables, { workspaceId, sourceId })
-  if (detail !== undefined) return err(invalid(SOURCE_POINTER, detail))
+  if (detail !== undefined) return err(invalidAttribute(SOURCE_POINTER, detail))
   const trigger: RunTriggerRow = {
     id: newId(context.ids, 'run-triggers'),
     organizationId: workspace.organizationId,
@@ -104,7 +104,7 @@ export async function createRunTrigger(
     action: 'RunTriggerCreated',
     caller,
     organizationId: workspace.organizationId,
-    subjects: [trigger.id],
+    affectedIds: [trigger.id],
     changes: [put('run_triggers', trigger)],
   })
   return ok({ trigger, workspace, source: source.value })
@@ -116,12 +116,12 @@ const SOURCE_POINTER = '/data/relationships/sourceable'
 function findSource(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { sourceId, seen }: { readonly sourceId: string; readonly seen: SeenWorkspace },
+  { sourceId, visible }: { readonly sourceId: string; readonly visible: VisibleWorkspace },
 ): Result<WorkspaceRow, GovernanceRefusal> {
   const source = findWorkspace(context, caller, { workspaceId: sourceId })
-  if (source.ok && source.value.organization.id === seen.organization.id)
+  if (source.ok && source.value.organization.id === visible.organization.id)
     return ok(source.value.workspace)
-  return err(invalid(SOURCE_POINTER, 'Sourceable must be a workspace of the organization'))
+  return err(invalidAttribute(SOURCE_POINTER, 'Sourceable must be a workspace of the organization'))
 }
 
 function triggerProblem(
@@ -129,12 +129,12 @@ function triggerProblem(
   { workspaceId, sourceId }: Pick<RunTriggerRow, 'workspaceId' | 'sourceId'>,
 ): string | undefined {
   if (workspaceId === sourceId) return 'Sourceable must be another workspace'
-  if (triggers.countIn('pair', scopedKey(workspaceId, sourceId)) > 0)
+  if (triggers.countByIndex('pair', scopedKey(workspaceId, sourceId)) > 0)
     return 'Sourceable has already been taken'
   const max = v2.RUN_TRIGGERS_MAX
-  if (triggers.countIn('workspace', workspaceId) >= max)
+  if (triggers.countByIndex('workspace', workspaceId) >= max)
     return `Workspace already has ${max} sources, which is the maximum; delete a run trigger first`
-  return triggers.countIn('source', sourceId) >= max
+  return triggers.countByIndex('source', sourceId) >= max
     ? `Sourceable already triggers ${max} workspaces, which is the maximum; delete a run trigger first`
     : undefined
 }
@@ -144,14 +144,14 @@ export async function deleteRunTrigger(
   caller: GovernanceCaller,
   triggerId: string,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seen = findRunTrigger(context, caller, { triggerId, right: 'update' })
-  if (!seen.ok) return seen
-  const { id, organizationId } = seen.value.trigger
+  const found = findRunTrigger(context, caller, { triggerId, right: 'update' })
+  if (!found.ok) return found
+  const { id, organizationId } = found.value.trigger
   await commitWrite(context, {
     action: 'RunTriggerDeleted',
     caller,
     organizationId,
-    subjects: [id],
+    affectedIds: [id],
     changes: [remove('run_triggers', id)],
   })
   return ok(undefined)

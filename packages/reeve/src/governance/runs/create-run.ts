@@ -1,33 +1,33 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { invalid, type GovernanceRefusal } from '../../model/index.ts'
+import { invalidAttribute, type GovernanceRefusal } from '../../model/index.ts'
 import { put } from '../../state/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import type { WorkspaceRight } from '../permissions.ts'
-import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
-import type { SeenRun } from './find-run.ts'
-import type { ExecutionWish, RunAttributes } from './execution/new-execution.ts'
-import { newRunRows, queuedRun, roomForRun, type NewRun } from './queued-run.ts'
+import { findWorkspaceWith, type VisibleWorkspace } from '../workspaces/find-workspace.ts'
+import type { VisibleRun } from './find-run.ts'
+import type { ExecutionRequest, RunAttributes } from './execution/new-execution.ts'
+import { createRunRows, queueRun, pruneRunsChanges, type NewRun } from './queued-run.ts'
 
-type RunData = v2.RunCreateRequest['data'] & Pick<ExecutionWish, 'structuredLog'>
+type RunData = v2.RunCreateRequest['data'] & Pick<ExecutionRequest, 'structuredLog'>
 
 /** Creates a run that waits for its plan upload. */
 export async function createRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { attributes = {}, relationships, structuredLog }: RunData,
-): Promise<Result<SeenRun, GovernanceRefusal>> {
+): Promise<Result<VisibleRun, GovernanceRefusal>> {
   const address = { workspaceId: relationships.workspace.data.id }
-  const right = rightFor(attributes)
-  const seen = findWorkspaceWith(context, caller, { address, right })
-  if (!seen.ok) return seen
-  const { workspace } = seen.value
+  const right = requiredRight(attributes)
+  const found = findWorkspaceWith(context, caller, { address, right })
+  if (!found.ok) return found
+  const { workspace } = found.value
   const configurationId = relationships['configuration-version']?.data?.id
   if (configurationId !== undefined)
     return await createExecutedRun(context, caller, {
-      seen: seen.value,
+      visible: found.value,
       attributes,
       configurationId,
       structuredLog,
@@ -39,18 +39,18 @@ export async function createRun(
       detail: 'Workspace is locked; unlock it first',
       reason: 'workspace-locked',
     })
-  const room = roomForRun(context.store.tables, workspace.id)
-  if (!room.ok) return room
-  const wish = requestedRun(context, caller, { seen: seen.value, attributes })
-  const { run, plan } = newRunRows(context, wish)
+  const pruned = pruneRunsChanges(context.store.tables, workspace.id)
+  if (!pruned.ok) return pruned
+  const newRun = toNewRun(context, caller, { visible: found.value, attributes })
+  const { run, plan } = createRunRows(context, newRun)
   await commitWrite(context, {
     action: 'RunCreated',
     caller,
     organizationId: run.organizationId,
-    subjects: [run.id],
-    changes: [...room.value, put('runs', run), put('run_plans', plan)],
+    affectedIds: [run.id],
+    changes: [...pruned.value, put('runs', run), put('run_plans', plan)],
   })
-  return ok({ ...seen.value, run, plan })
+  return ok({ ...found.value, run, plan })
 }
 
 /**
@@ -58,18 +58,19 @@ export async function createRun(
  * nor an auto-applied one, in agreement with `can-queue-apply` and `can-queue-destroy` of the
  * workspace.
  */
-function rightFor(attributes: RunAttributes): WorkspaceRight {
-  const isLook = attributes['plan-only'] === true || attributes['save-plan'] === true
-  const goesOn = attributes['auto-apply'] === true || attributes['is-destroy'] === true
-  return goesOn && !isLook ? 'queueApply' : 'queuePlan'
+function requiredRight(attributes: RunAttributes): WorkspaceRight {
+  const isPreview = attributes['plan-only'] === true || attributes['save-plan'] === true
+  const changesInfrastructure =
+    attributes['auto-apply'] === true || attributes['is-destroy'] === true
+  return changesInfrastructure && !isPreview ? 'queueApply' : 'queuePlan'
 }
 
-interface RunWish {
-  readonly seen: SeenWorkspace
+interface RunRequest {
+  readonly visible: VisibleWorkspace
   readonly attributes: RunAttributes
 }
 
-interface ExecutedRunWish extends RunWish, Pick<ExecutionWish, 'structuredLog'> {
+interface ExecutedRunRequest extends RunRequest, Pick<ExecutionRequest, 'structuredLog'> {
   readonly configurationId: string
 }
 
@@ -77,19 +78,19 @@ interface ExecutedRunWish extends RunWish, Pick<ExecutionWish, 'structuredLog'> 
 async function createExecutedRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { configurationId, structuredLog, ...wish }: ExecutedRunWish,
-): Promise<Result<SeenRun, GovernanceRefusal>> {
-  const { workspace } = wish.seen
+  { configurationId, structuredLog, ...request }: ExecutedRunRequest,
+): Promise<Result<VisibleRun, GovernanceRefusal>> {
+  const { workspace } = request.visible
   const configuration = context.store.tables.configuration_versions.find(configurationId)
   if (configuration === undefined || configuration.workspaceId !== workspace.id)
     return err(
-      invalid(
+      invalidAttribute(
         '/data/relationships/configuration-version',
         'Configuration version must be one of the workspace',
       ),
     )
-  const queued = queuedRun(context, {
-    ...requestedRun(context, caller, wish),
+  const queued = queueRun(context, {
+    ...toNewRun(context, caller, request),
     configuration,
     trigger: 'manual',
     structuredLog,
@@ -100,16 +101,16 @@ async function createExecutedRun(
     action: 'RunCreated',
     caller,
     organizationId: run.organizationId,
-    subjects: [run.id],
+    affectedIds: [run.id],
     changes,
   })
-  return ok({ ...wish.seen, run, plan })
+  return ok({ ...request.visible, run, plan })
 }
 
-function requestedRun(
+function toNewRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { seen: { workspace, rights }, attributes }: RunWish,
+  { visible: { workspace, rights }, attributes }: RunRequest,
 ): NewRun {
   return {
     workspace,

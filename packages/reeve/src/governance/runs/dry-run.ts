@@ -1,22 +1,27 @@
 import type { JsonBytes } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { invalid, UNSEEN, type GovernanceRefusal, type JudgedSetRow } from '../../model/index.ts'
-import type { PlainObject } from '../../policy/index.ts'
+import {
+  invalidAttribute,
+  NOT_FOUND,
+  type GovernanceRefusal,
+  type PolicySetResultRow,
+} from '../../model/index.ts'
+import type { JsonObject } from '../../policy/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions } from '../permissions.ts'
-import { appliedSet } from '../policy-sets/applying-sets.ts'
+import { toApplicableSet } from '../policy-sets/applying-sets.ts'
 import { findPolicySet } from '../policy-sets/find-policy-set.ts'
-import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
+import { findWorkspaceWith, type VisibleWorkspace } from '../workspaces/find-workspace.ts'
 import { findRun } from './find-run.ts'
-import { freezeSets, frozenSet, type FrozenSet } from './frozen-sets.ts'
-import { judgeSets } from './judge-sets.ts'
-import { parseSmallObject, trialOf } from './try-policy.ts'
-import { runSubject, workspaceSubject } from './run-subject.ts'
-import { readStoredBytes } from './plan-blobs.ts'
-import { inspectedPlan } from './upload-plan.ts'
+import { snapshotPolicySets, toSnapshot, type PolicySetSnapshot } from './frozen-sets.ts'
+import { evaluatePolicySets } from './judge-sets.ts'
+import { parseSmallObject, previewOrigin } from './try-policy.ts'
+import { runInput, workspaceInput } from './run-subject.ts'
+import { readPlanBytes } from './plan-blobs.ts'
+import { inspectPlanBytes } from './upload-plan.ts'
 
-export interface PlanQuestion {
+export interface DryRunRequest {
   readonly workspaceId: string
   readonly plan: JsonBytes
   /** Run attributes for policies; absent ones are taken from the workspace. */
@@ -29,54 +34,64 @@ export interface PlanQuestion {
 export async function evaluateWorkspacePolicies(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  question: PlanQuestion,
-): Promise<Result<readonly JudgedSetRow[], GovernanceRefusal>> {
-  const seen = findWorkspaceWith(context, caller, {
-    address: { workspaceId: question.workspaceId },
+  request: DryRunRequest,
+): Promise<Result<readonly PolicySetResultRow[], GovernanceRefusal>> {
+  const found = findWorkspaceWith(context, caller, {
+    address: { workspaceId: request.workspaceId },
     right: 'queuePlan',
   })
-  if (!seen.ok) return seen
-  const origin = trialOf(seen.value.organization.id)
-  const given = parseSmallObject(question.run, { pointer: '/data/attributes/run', name: 'Run' })
-  if (!given.ok) return given
-  const plan = await inspectedPlan(context, question.plan.json, origin)
-  if (!plan.ok) return err(invalid('/data/attributes/plan', plan.error))
-  const sets = chosenSets(context, seen.value, question.policySets)
+  if (!found.ok) return found
+  const origin = previewOrigin(found.value.organization.id)
+  const requested = parseSmallObject(request.run, { pointer: '/data/attributes/run', name: 'Run' })
+  if (!requested.ok) return requested
+  const plan = await inspectPlanBytes(context, request.plan.json, origin)
+  if (!plan.ok) return err(invalidAttribute('/data/attributes/plan', plan.error))
+  const sets = selectPolicySets(context, found.value, request.policySets)
   if (!sets.ok) return sets
-  const run = askedRun(context, caller, { seen: seen.value, given: given.value })
-  return ok(await judgeSets(context, sets.value, { plan: plan.value.bytes, run, origin }))
+  const run = hypotheticalRunInput(context, caller, {
+    visible: found.value,
+    requested: requested.value,
+  })
+  return ok(await evaluatePolicySets(context, sets.value, { plan: plan.value.bytes, run, origin }))
 }
 
 /** Sets that do not apply to the workspace require permission to read policies. */
-function chosenSets(
+function selectPolicySets(
   context: GovernanceContext,
-  seen: SeenWorkspace,
+  visible: VisibleWorkspace,
   ids: readonly string[] | undefined,
-): Result<readonly FrozenSet[], GovernanceRefusal> {
-  const { organization, standing, workspace } = seen
-  const applying = freezeSets(context, workspace.id)
-  if (ids === undefined) return ok(applying)
-  const readsAll = organizationPermissions(standing)['can-read-policies']
-  const chosen: FrozenSet[] = []
-  for (const [at, id] of [...new Set(ids)].entries()) {
-    const known = applying.find((set) => set.id === id)
-    const other = known === undefined && readsAll ? context.store.tables.policy_sets.find(id) : null
-    const isOwn = other?.organizationId === organization.id
-    if (known !== undefined) chosen.push(known)
-    else if (other && isOwn) chosen.push(frozenSet(context, appliedSet(context, other)))
+): Result<readonly PolicySetSnapshot[], GovernanceRefusal> {
+  const { organization, role, workspace } = visible
+  const applicable = snapshotPolicySets(context, workspace.id)
+  if (ids === undefined) return ok(applicable)
+  const readsAll = organizationPermissions(role)['can-read-policies']
+  const selected: PolicySetSnapshot[] = []
+  for (const [index, id] of [...new Set(ids)].entries()) {
+    const applicableSet = applicable.find((set) => set.id === id)
+    const other =
+      applicableSet === undefined && readsAll ? context.store.tables.policy_sets.find(id) : null
+    const isSameOrganization = other?.organizationId === organization.id
+    if (applicableSet !== undefined) selected.push(applicableSet)
+    else if (other && isSameOrganization)
+      selected.push(toSnapshot(context, toApplicableSet(context, other)))
     else
-      return err(invalid(`/data/attributes/policy-sets/${at}`, `Policy set ${id} does not exist`))
+      return err(
+        invalidAttribute(
+          `/data/attributes/policy-sets/${index}`,
+          `Policy set ${id} does not exist`,
+        ),
+      )
   }
-  return ok(chosen)
+  return ok(selected)
 }
 
 /** Returns a hypothetical run, as if the caller created it now. */
-function askedRun(
+function hypotheticalRunInput(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { seen, given }: { readonly seen: SeenWorkspace; readonly given: PlainObject },
-): PlainObject {
-  const assumed: PlainObject = {
+  { visible, requested }: { readonly visible: VisibleWorkspace; readonly requested: JsonObject },
+): JsonObject {
+  const defaults: JsonObject = {
     id: '',
     created_at: new Date(context.clock.nowMs()).toISOString(),
     created_by: callerName(context, caller),
@@ -90,32 +105,32 @@ function askedRun(
     replace_addrs: null,
     variables: {},
   }
-  return { ...assumed, ...given, ...workspaceSubject(context, seen.workspace) }
+  return { ...defaults, ...requested, ...workspaceInput(context, visible.workspace) }
 }
 
 /** Evaluates a set for the stored plan of a past run. */
 export async function evaluatePolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  question: {
+  request: {
     readonly policySetId: string
     readonly runId: string
     readonly toolVersion: string | undefined
   },
-): Promise<Result<readonly JudgedSetRow[], GovernanceRefusal>> {
-  const { policySetId, runId, toolVersion } = question
+): Promise<Result<readonly PolicySetResultRow[], GovernanceRefusal>> {
+  const { policySetId, runId, toolVersion } = request
   const set = findPolicySet(context, caller, { policySetId, right: 'update' })
   if (!set.ok) return set
-  const seen = findRun(context, caller, { runId, right: 'read' })
-  if (!seen.ok) return seen
-  const { run, plan: stored } = seen.value
+  const found = findRun(context, caller, { runId, right: 'read' })
+  if (!found.ok) return found
+  const { run, plan: stored } = found.value
   // A run of another organization is reported as unknown.
-  if (run.organizationId !== set.value.organization.id) return err(UNSEEN)
-  const plan = await readStoredBytes(context, stored)
+  if (run.organizationId !== set.value.organization.id) return err(NOT_FOUND)
+  const plan = await readPlanBytes(context, stored)
   if (plan === undefined) return err({ code: 'conflict', detail: 'The run has no plan yet' })
-  const asked = frozenSet(context, appliedSet(context, set.value.set))
-  const versioned = toolVersion === undefined ? asked : { ...asked, toolVersion }
-  const origin = trialOf(run.organizationId)
-  const judged = { plan, run: runSubject(context, run), origin }
-  return ok(await judgeSets(context, [versioned], judged))
+  const snapshot = toSnapshot(context, toApplicableSet(context, set.value.set))
+  const pinnedSet = toolVersion === undefined ? snapshot : { ...snapshot, toolVersion }
+  const origin = previewOrigin(run.organizationId)
+  const evaluation = { plan, run: runInput(context, run), origin }
+  return ok(await evaluatePolicySets(context, [pinnedSet], evaluation))
 }

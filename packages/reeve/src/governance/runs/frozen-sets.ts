@@ -1,70 +1,80 @@
 import type { PolicyCodeRow } from '../../model/index.ts'
-import { policyCodeKey, put, type Change } from '../../state/index.ts'
+import { policyCodeBlobKey, put, type Change } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { hasPolicies, setsForWorkspace, type AppliedSet } from '../policy-sets/applying-sets.ts'
+import {
+  hasPolicySets,
+  setsForWorkspace,
+  type ApplicablePolicySet,
+} from '../policy-sets/applying-sets.ts'
 
-/** A policy set as it was at one moment, with what decides where it is asked. */
-export interface FrozenSet extends AppliedSet {
+/** Snapshot of a policy set, including how it is evaluated. */
+export interface PolicySetSnapshot extends ApplicablePolicySet {
   readonly toolVersion: string | null
-  /** Evaluated in the stage after the plan; otherwise checked. */
-  readonly isInStage: boolean
+  /** Evaluated in the task stage after the plan; otherwise in the policy check. */
+  readonly usesTaskStage: boolean
 }
 
-/** The sets that apply to a workspace now, by name. */
-export function freezeSets(
+/** Returns snapshots of the sets that apply to a workspace, sorted by name. */
+export function snapshotPolicySets(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
   workspaceId: string,
-): readonly FrozenSet[] {
-  if (!hasPolicies(context.store.tables)) return []
-  return setsForWorkspace(context, workspaceId).map((set) => frozenSet(context, set))
+): readonly PolicySetSnapshot[] {
+  if (!hasPolicySets(context.store.tables)) return []
+  return setsForWorkspace(context, workspaceId).map((set) => toSnapshot(context, set))
 }
 
-export function frozenSet({ store }: Pick<GovernanceContext, 'store'>, set: AppliedSet): FrozenSet {
+export function toSnapshot(
+  { store }: Pick<GovernanceContext, 'store'>,
+  set: ApplicablePolicySet,
+): PolicySetSnapshot {
   const { agentEnabled, policyToolVersion } = store.tables.policy_sets.get(set.id)
   const isInStage = set.kind === 'opa' || agentEnabled
   return {
     ...set,
     toolVersion: policyToolVersion,
-    isInStage,
-    // In an evaluation native policies know two levels.
-    policies: isInStage ? set.policies.map(inEvaluation) : set.policies,
+    usesTaskStage: isInStage,
+    // In a task stage, native policies have only two levels.
+    policies: isInStage ? set.policies.map(withStageLevel) : set.policies,
   }
 }
 
-function inEvaluation(policy: AppliedSet['policies'][number]): typeof policy {
+function withStageLevel(policy: ApplicablePolicySet['policies'][number]): typeof policy {
   return policy.level === 'advisory' ? policy : { ...policy, level: 'mandatory' }
 }
 
-/** Parameters may be secret: they are stored sealed, like everywhere. */
-export function sealSets({ sealer }: GovernanceContext, sets: readonly FrozenSet[]): string {
+/** Serializes and encrypts snapshots, because parameters may be secret. */
+export function sealSnapshots(
+  { sealer }: GovernanceContext,
+  sets: readonly PolicySetSnapshot[],
+): string {
   return sealer.seal(JSON.stringify(sets))
 }
 
-export function openSets(
+export function unsealSnapshots(
   { sealer }: Pick<GovernanceContext, 'sealer'>,
   sealed: string,
-): readonly FrozenSet[] {
-  const sets: readonly FrozenSet[] = JSON.parse(sealer.open(sealed))
-  // A server of an earlier version froze them without.
+): readonly PolicySetSnapshot[] {
+  const sets: readonly PolicySetSnapshot[] = JSON.parse(sealer.open(sealed))
+  // Snapshots of earlier server versions have no `secrets`.
   return sets.map((set) => ({ ...set, secrets: set.secrets ?? [] }))
 }
 
 /**
- * Keeps the code of frozen sets until it was asked, whatever becomes of the policies meanwhile: the
- * plan holds it like an upload of its own (snapshot).
+ * Keeps the code of snapshots until it is evaluated, even if the policies change: the plan
+ * references the code as an owner.
  */
-export function pinCode(
+export function pinCodeChanges(
   { store, ids, clock }: GovernanceContext,
-  sets: readonly FrozenSet[],
+  sets: readonly PolicySetSnapshot[],
   plan: { readonly id: string; readonly organizationId: string },
 ): readonly Change[] {
   const hashes = new Set(sets.flatMap((set) => set.policies.map(({ codeHash }) => codeHash)))
   return [...hashes].flatMap((sha256) => {
-    const [known] = store.tables.policy_codes.rowsIn('blob', policyCodeKey(sha256))
-    if (known === undefined) return []
+    const [stored] = store.tables.policy_codes.rowsByIndex('blob', policyCodeBlobKey(sha256))
+    if (stored === undefined) return []
     const row: PolicyCodeRow = {
-      ...known,
+      ...stored,
       id: newId(ids, 'policy-versions'),
       organizationId: plan.organizationId,
       ownerId: plan.id,

@@ -1,19 +1,19 @@
 import type { v2 } from '@reeve/contract'
 import { truncateText } from '@reeve/kit/truncate-text.ts'
-import type { JudgedSetRow } from '../../model/index.ts'
+import type { PolicySetResultRow } from '../../model/index.ts'
 import {
-  outcomeOf,
-  Secrets,
+  toPolicyOutcome,
+  SecretCollector,
   withoutSecrets,
-  type AskedPolicy,
-  type AskedSubject,
-  type AskingOrigin,
-  type Judgement,
-  type PlainObject,
+  type PolicyInvocation,
+  type EngineInput,
+  type EvaluationOrigin,
+  type PolicyResult,
+  type JsonObject,
 } from '../../policy/index.ts'
 import type { GovernanceContext } from '../context.ts'
-import { readPolicyCode, type AppliedPolicy } from '../policy-sets/applying-sets.ts'
-import type { FrozenSet } from './frozen-sets.ts'
+import { readPolicyCode, type ApplicablePolicy } from '../policy-sets/applying-sets.ts'
+import type { PolicySetSnapshot } from './frozen-sets.ts'
 
 /** Stored outputs of one policy. */
 const OUTPUTS_MAX = 100
@@ -21,138 +21,141 @@ const FINDINGS_MAX = 100
 export const OUTPUT_CHARS_MAX = 64 * 1024
 const MESSAGE_CHARS_MAX = 2_000
 
-type Judging = Pick<GovernanceContext, 'store' | 'policyAsker'>
+type EvaluationContext = Pick<GovernanceContext, 'store' | 'policyEngine'>
 
-export interface JudgedPlan {
+export interface PlanEvaluationRequest {
   /** Validated JSON; it is parsed where policies are evaluated. */
   readonly plan: Uint8Array
   /** Attributes of the run for policies. */
-  readonly run: PlainObject
-  readonly origin: AskingOrigin
+  readonly run: JsonObject
+  readonly origin: EvaluationOrigin
 }
 
 /** Evaluates every policy of every set for a plan. A policy in two sets is evaluated twice. */
-export async function judgeSets(
-  context: Judging,
-  sets: readonly FrozenSet[],
-  { plan, run, origin }: JudgedPlan,
-): Promise<readonly JudgedSetRow[]> {
-  const said = new Map<AppliedPolicy, Judgement>()
+export async function evaluatePolicySets(
+  context: EvaluationContext,
+  sets: readonly PolicySetSnapshot[],
+  { plan, run, origin }: PlanEvaluationRequest,
+): Promise<readonly PolicySetResultRow[]> {
+  const results = new Map<ApplicablePolicy, PolicyResult>()
   for (const kind of ['opa', 'native'] as const) {
     const policies = sets.flatMap((set) => (set.kind === kind ? set.policies : []))
     if (policies.length === 0) continue
-    const subject: AskedSubject = {
+    const input: EngineInput = {
       kind: 'stored-plan',
       bytes: plan,
-      run: kind === 'opa' ? withoutUnset(run) : run,
+      run: kind === 'opa' ? withoutNullAddresses(run) : run,
     }
-    const judgements = await askAll(context, policies, { subject, origin })
-    for (const [at, policy] of policies.entries()) said.set(policy, judgements[at] ?? UNASKED)
+    const evaluated = await evaluatePolicies(context, policies, { input, origin })
+    for (const [index, policy] of policies.entries())
+      results.set(policy, evaluated[index] ?? NOT_EVALUATED)
   }
   // Secrets of the plan are masked where policies are evaluated.
-  return sets.map((set) => judgedSet(set, said, secretsOf(set)))
+  return sets.map((set) => toSetResult(set, results, secretTexts(set)))
 }
 
 /** Users who may read a run may lack access to the sensitive parameters of its sets. */
-function secretsOf(set: FrozenSet): readonly string[] {
-  const secrets = new Secrets()
+function secretTexts(set: PolicySetSnapshot): readonly string[] {
+  const secrets = new SecretCollector()
   secrets.add(set.secrets)
   // Longest first, because one may contain another.
-  return secrets.texts().toSorted((a, b) => b.length - a.length)
+  return secrets.encodedValues().toSorted((a, b) => b.length - a.length)
 }
 
 /** Removes absent attributes, which are undefined for `opa`. */
-function withoutUnset(run: PlainObject): PlainObject {
+function withoutNullAddresses(run: JsonObject): JsonObject {
   const unset = ['target_addrs', 'replace_addrs'].filter((name) => run[name] === null)
   return Object.fromEntries(Object.entries(run).filter(([name]) => !unset.includes(name)))
 }
 
 /** Returns one judgement per policy. A policy whose code is missing fails closed. */
-async function askAll(
-  { store, policyAsker }: Judging,
-  policies: readonly AppliedPolicy[],
-  { subject, origin }: { readonly subject: AskedSubject; readonly origin: AskingOrigin },
-): Promise<readonly Judgement[]> {
+async function evaluatePolicies(
+  { store, policyEngine }: EvaluationContext,
+  policies: readonly ApplicablePolicy[],
+  { input, origin }: { readonly input: EngineInput; readonly origin: EvaluationOrigin },
+): Promise<readonly PolicyResult[]> {
   const codes = new Map<string, string | undefined>()
   // A blob is readable once it is durable.
-  await store.settled()
+  await store.whenDurable()
   for (const { codeHash } of policies)
     if (!codes.has(codeHash)) codes.set(codeHash, await readPolicyCode(store, codeHash))
-  const asked: AskedPolicy[] = []
+  const invocations: PolicyInvocation[] = []
   for (const { name, kind, query, codeHash, params } of policies) {
     const code = codes.get(codeHash)
-    if (code !== undefined) asked.push({ policy: { name, kind, query, code }, params })
+    if (code !== undefined) invocations.push({ policy: { name, kind, query, code }, params })
   }
-  const judgements = (await policyAsker.ask(subject, asked, origin)).values()
+  const results = (await policyEngine.evaluate(input, invocations, origin)).values()
   return policies.map(({ codeHash }) =>
-    codes.get(codeHash) === undefined ? CODE_GONE : (judgements.next().value ?? UNASKED),
+    codes.get(codeHash) === undefined ? CODE_MISSING : (results.next().value ?? NOT_EVALUATED),
   )
 }
 
-const CODE_GONE = errored('the code of the policy is not stored any more')
-const UNASKED = errored('the policy was not asked')
+const CODE_MISSING = erroredResult('the code of the policy is not stored any more')
+const NOT_EVALUATED = erroredResult('the policy was not asked')
 
-function errored(message: string): Judgement {
+function erroredResult(message: string): PolicyResult {
   const finding = { rule: null, line: null, column: null, message }
   return { status: 'errored', output: [], findings: [finding] }
 }
 
-function judgedSet(
-  set: FrozenSet,
-  said: ReadonlyMap<AppliedPolicy, Judgement>,
+function toSetResult(
+  set: PolicySetSnapshot,
+  results: ReadonlyMap<ApplicablePolicy, PolicyResult>,
   secrets: readonly string[],
-): JudgedSetRow {
+): PolicySetResultRow {
   const { id, name, description, overridable, toolVersion } = set
   const warnings: string[] = []
   const outcomes = set.policies.map((policy) => {
-    const { judgement, warning } = bounded(said.get(policy) ?? UNASKED, secrets)
+    const { result, warning } = truncateResult(results.get(policy) ?? NOT_EVALUATED, secrets)
     if (warning !== '') warnings.push(`${policy.name}: ${warning}`)
-    return outcomeOf(policy, judgement, overridable)
+    return toPolicyOutcome(policy, result, overridable)
   })
   return { id, name, description, overridable, toolVersion, error: '', warnings, outcomes }
 }
 
 /** Limits the size of a judgement, and adds notes about omitted and unusual parts. */
-export function bounded(
-  judgement: Judgement,
+export function truncateResult(
+  result: PolicyResult,
   secrets: readonly string[] = [],
 ): {
-  readonly judgement: Judgement
+  readonly result: PolicyResult
   readonly warning: string
 } {
   const output: unknown[] = []
   let chars = 0
-  for (const item of judgement.output.slice(0, OUTPUTS_MAX)) {
-    const room = OUTPUT_CHARS_MAX - chars
+  for (const item of result.output.slice(0, OUTPUTS_MAX)) {
+    const remainingChars = OUTPUT_CHARS_MAX - chars
     // Printed output is one text, which is truncated.
-    const fitting = isPrinted(item) ? { print: truncateText(item.print, room) } : item
-    chars += isPrinted(item)
-      ? Math.min(item.print.length, room)
+    const truncatedItem = isPrintOutput(item)
+      ? { print: truncateText(item.print, remainingChars) }
+      : item
+    chars += isPrintOutput(item)
+      ? Math.min(item.print.length, remainingChars)
       : (JSON.stringify(item)?.length ?? 0)
     if (chars > OUTPUT_CHARS_MAX) break
-    output.push(fitting)
+    output.push(truncatedItem)
   }
-  const kept = { ...judgement, output, findings: judgement.findings.slice(0, FINDINGS_MAX) }
-  const told = withoutSecrets(kept, secrets)
+  const truncated = { ...result, output, findings: result.findings.slice(0, FINDINGS_MAX) }
+  const redacted = withoutSecrets(truncated, secrets)
   // Truncated after redaction, because a truncated secret would not be recognised.
-  const findings = told.findings.map(boundedFinding)
-  const left = judgement.output.length - output.length
-  const unfound = judgement.findings.length - findings.length
-  const parts = [
-    ...(judgement.warning === undefined ? [] : [judgement.warning]),
-    ...(left > 0 ? [`${left} more outputs are not kept`] : []),
-    ...(unfound > 0 ? [`${unfound} more findings are not kept`] : []),
+  const findings = redacted.findings.map(truncateFinding)
+  const omittedOutputs = result.output.length - output.length
+  const omittedFindings = result.findings.length - findings.length
+  const notes = [
+    ...(result.warning === undefined ? [] : [result.warning]),
+    ...(omittedOutputs > 0 ? [`${omittedOutputs} more outputs are not kept`] : []),
+    ...(omittedFindings > 0 ? [`${omittedFindings} more findings are not kept`] : []),
   ]
-  return { judgement: { ...told, findings }, warning: parts.join('; ') }
+  return { result: { ...redacted, findings }, warning: notes.join('; ') }
 }
 
 /** Distinguishes printed output from a policy result with a member of the same name. */
-function isPrinted(item: unknown): item is { readonly print: string } {
+function isPrintOutput(item: unknown): item is { readonly print: string } {
   if (typeof item !== 'object' || item === null || !('print' in item)) return false
   return typeof item.print === 'string' && Object.keys(item).length === 1
 }
 
-function boundedFinding({ value, ...finding }: v2.PolicyFinding): v2.PolicyFinding {
+function truncateFinding({ value, ...finding }: v2.PolicyFinding): v2.PolicyFinding {
   const message = finding.message.slice(0, MESSAGE_CHARS_MAX)
   const isSmall = value !== undefined && JSON.stringify(value).length <= MESSAGE_CHARS_MAX
   return { ...finding, message, ...(isSmall ? { value } : {}) }

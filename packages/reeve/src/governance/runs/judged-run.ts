@@ -1,5 +1,5 @@
 import type {
-  JudgedSetRow,
+  PolicySetResultRow,
   PolicyCheckRow,
   PolicyEvaluationRow,
   PolicySetOutcomeRow,
@@ -10,49 +10,57 @@ import type {
 import { put, type Change, type Tables } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { checkOf, evaluationsOf, stageOf } from './find-run.ts'
-import { runRows } from './execution/run-rows.ts'
-import type { FrozenSet } from './frozen-sets.ts'
-import { checkStatusOf, evaluationStatusOf, resultCountOf, stageStatusOf } from './judged-set.ts'
-import { codePins } from './run-end.ts'
-import { afterStage, mayGoOn } from './run-progress.ts'
-import { movedRun, stamped } from './run-states.ts'
+import { findPolicyCheck, listEvaluations, findTaskStage } from './find-run.ts'
+import { saveRunChanges } from './execution/run-rows.ts'
+import type { PolicySetSnapshot } from './frozen-sets.ts'
+import {
+  policyCheckStatus,
+  policyEvaluationStatus,
+  countResults,
+  taskStageStatus,
+} from './judged-set.ts'
+import { unpinCodeChanges } from './run-end.ts'
+import { nextAfterStage, canApply } from './run-progress.ts'
+import { transitionRun, withStatusTime } from './run-states.ts'
 
-export interface JudgedRun {
+export interface RunEvaluation {
   readonly run: RunRow
   readonly plan: RunPlanRow
-  readonly sets: readonly FrozenSet[]
+  readonly sets: readonly PolicySetSnapshot[]
   /** One result for each of `sets`. */
-  readonly judged: readonly JudgedSetRow[]
+  readonly results: readonly PolicySetResultRow[]
   readonly durationMs: number
 }
 
-type Host = Pick<GovernanceContext, 'store' | 'ids' | 'clock'>
+type RecordContext = Pick<GovernanceContext, 'store' | 'ids' | 'clock'>
 
 /** Returns the changes that record the result of a run's policy evaluation. */
-export function judgedRows(host: Host, given: JudgedRun): readonly Change[] {
-  const { tables } = host.store
-  const nowMs = host.clock.nowMs()
-  const { run, plan } = given
-  const part = (isInStage: boolean): readonly JudgedSetRow[] =>
-    given.judged.filter((_set, at) => given.sets[at]?.isInStage === isInStage)
-  const stage = stageOf(tables, run.id)
-  const staged = part(true)
-  const stageStatus = stage === undefined ? undefined : stageStatusOf(staged, mayGoOn(run))
-  const check = checkOf(tables, run.id)
-  const checked = part(false)
-  const checkStatus = check === undefined ? undefined : checkStatusOf(checked)
-  const progress = afterStage({ run, stage: stageStatus, check: checkStatus })
+export function recordEvaluationChanges(
+  context: RecordContext,
+  evaluation: RunEvaluation,
+): readonly Change[] {
+  const { tables } = context.store
+  const nowMs = context.clock.nowMs()
+  const { run, plan } = evaluation
+  const resultsIn = (isInStage: boolean): readonly PolicySetResultRow[] =>
+    evaluation.results.filter((_set, index) => evaluation.sets[index]?.usesTaskStage === isInStage)
+  const stage = findTaskStage(tables, run.id)
+  const stageResults = resultsIn(true)
+  const stageStatus = stage === undefined ? undefined : taskStageStatus(stageResults, canApply(run))
+  const check = findPolicyCheck(tables, run.id)
+  const checkResults = resultsIn(false)
+  const checkStatus = check === undefined ? undefined : policyCheckStatus(checkResults)
+  const progress = nextAfterStage({ run, stage: stageStatus, check: checkStatus })
   return [
-    ...runRows(tables, movedRun(run, progress.path, nowMs), nowMs),
+    ...saveRunChanges(tables, transitionRun(run, progress.path, nowMs), nowMs),
     put('run_plans', { ...plan, frozenSets: null }),
-    ...codePins(tables, plan.id),
+    ...unpinCodeChanges(tables, plan.id),
     ...(stage === undefined || stageStatus === undefined
       ? []
       : [
-          put('task_stages', movedStage(stage, stageStatus, nowMs)),
-          ...evaluationsOf(tables, stage.id).flatMap((one) =>
-            evaluationRows(host, one, { ...given, nowMs }),
+          put('task_stages', withStageStatus(stage, stageStatus, nowMs)),
+          ...listEvaluations(tables, stage.id).flatMap((one) =>
+            evaluationChanges(context, one, { ...evaluation, nowMs }),
           ),
         ]),
     ...(check === undefined || progress.check === undefined
@@ -60,47 +68,58 @@ export function judgedRows(host: Host, given: JudgedRun): readonly Change[] {
       : [
           put(
             'policy_checks',
-            judgedCheck(check, { ...given, checked, status: progress.check, nowMs }),
+            withCheckResult(check, {
+              ...evaluation,
+              checked: checkResults,
+              status: progress.check,
+              nowMs,
+            }),
           ),
         ]),
   ]
 }
 
-function movedStage(
+function withStageStatus(
   stage: TaskStageRow,
   status: TaskStageRow['status'],
   nowMs: number,
 ): TaskStageRow {
-  return { ...stage, status, statusMs: stamped(stage.statusMs, status, nowMs), updatedMs: nowMs }
+  return {
+    ...stage,
+    status,
+    statusMs: withStatusTime(stage.statusMs, status, nowMs),
+    updatedMs: nowMs,
+  }
 }
 
-function judgedCheck(
+function withCheckResult(
   check: PolicyCheckRow,
-  given: {
-    readonly checked: readonly JudgedSetRow[]
+  result: {
+    readonly checked: readonly PolicySetResultRow[]
     readonly status: PolicyCheckRow['status']
     readonly durationMs: number
     readonly nowMs: number
   },
 ): PolicyCheckRow {
-  const { checked: sets, status, durationMs, nowMs } = given
-  const statusMs = status === check.status ? check.statusMs : stamped(check.statusMs, status, nowMs)
+  const { checked: sets, status, durationMs, nowMs } = result
+  const statusMs =
+    status === check.status ? check.statusMs : withStatusTime(check.statusMs, status, nowMs)
   return { ...check, status, statusMs, durationMs, sets }
 }
 
 /** Returns an evaluation with the outcome of each of its sets. */
-function evaluationRows(
-  { ids }: Host,
+function evaluationChanges(
+  { ids }: RecordContext,
   evaluation: PolicyEvaluationRow,
-  { sets, judged, nowMs }: JudgedRun & { readonly nowMs: number },
+  { sets, results, nowMs }: RunEvaluation & { readonly nowMs: number },
 ): readonly Change[] {
-  const own = judged.filter((_set, at) => {
-    const set = sets[at]
-    return set?.isInStage === true && set.kind === evaluation.kind
+  const ownResults = results.filter((_set, index) => {
+    const set = sets[index]
+    return set?.usesTaskStage === true && set.kind === evaluation.kind
   })
-  const status = evaluationStatusOf(own)
+  const status = policyEvaluationStatus(ownResults)
   const { organizationId, workspaceId, runId, id: evaluationId } = evaluation
-  const outcomes = own.map((set, position): PolicySetOutcomeRow => ({
+  const outcomes = ownResults.map((set, position): PolicySetOutcomeRow => ({
     ...set,
     id: newId(ids, 'policy-set-outcomes'),
     policySetId: set.id,
@@ -110,45 +129,53 @@ function evaluationRows(
     evaluationId,
     position,
   }))
-  const moved: PolicyEvaluationRow = {
+  const updated: PolicyEvaluationRow = {
     ...evaluation,
     status,
-    statusMs: stamped(evaluation.statusMs, status, nowMs),
-    toolVersion: own.find(({ toolVersion }) => toolVersion !== null)?.toolVersion ?? null,
-    counts: resultCountOf(own),
+    statusMs: withStatusTime(evaluation.statusMs, status, nowMs),
+    toolVersion: ownResults.find(({ toolVersion }) => toolVersion !== null)?.toolVersion ?? null,
+    counts: countResults(ownResults),
     updatedMs: nowMs,
   }
   return [
-    put('policy_evaluations', moved),
+    put('policy_evaluations', updated),
     ...outcomes.map((row) => put('policy_set_outcomes', row)),
   ]
 }
 
 /** Returns the changes for a run whose policies could not be evaluated. */
-export function unaskedRows({ store, clock }: Host, run: RunRow): readonly Change[] {
+export function erroredRunChanges({ store, clock }: RecordContext, run: RunRow): readonly Change[] {
   const { tables } = store
   const nowMs = clock.nowMs()
   const plan = tables.run_plans.get(run.planId)
-  const stage = stageOf(tables, run.id)
-  const check = checkOf(tables, run.id)
+  const stage = findTaskStage(tables, run.id)
+  const check = findPolicyCheck(tables, run.id)
   return [
-    ...runRows(tables, movedRun(run, ['errored'], nowMs), nowMs),
+    ...saveRunChanges(tables, transitionRun(run, ['errored'], nowMs), nowMs),
     put('run_plans', { ...plan, frozenSets: null }),
-    ...codePins(tables, plan.id),
-    ...(check === undefined ? [] : [put('policy_checks', errored(check, nowMs))]),
-    ...(stage === undefined ? [] : stageErrored(tables, stage, nowMs)),
+    ...unpinCodeChanges(tables, plan.id),
+    ...(check === undefined ? [] : [put('policy_checks', markErrored(check, nowMs))]),
+    ...(stage === undefined ? [] : erroredStageChanges(tables, stage, nowMs)),
   ]
 }
 
-function stageErrored(tables: Tables, stage: TaskStageRow, nowMs: number): readonly Change[] {
+function erroredStageChanges(
+  tables: Tables,
+  stage: TaskStageRow,
+  nowMs: number,
+): readonly Change[] {
   return [
-    put('task_stages', { ...errored(stage, nowMs), updatedMs: nowMs }),
-    ...evaluationsOf(tables, stage.id).map((one) =>
-      put('policy_evaluations', { ...errored(one, nowMs), updatedMs: nowMs }),
+    put('task_stages', { ...markErrored(stage, nowMs), updatedMs: nowMs }),
+    ...listEvaluations(tables, stage.id).map((one) =>
+      put('policy_evaluations', { ...markErrored(one, nowMs), updatedMs: nowMs }),
     ),
   ]
 }
 
-function errored<R extends { readonly statusMs: RunRow['statusMs'] }>(row: R, nowMs: number) {
-  return { ...row, status: 'errored' as const, statusMs: stamped(row.statusMs, 'errored', nowMs) }
+function markErrored<R extends { readonly statusMs: RunRow['statusMs'] }>(row: R, nowMs: number) {
+  return {
+    ...row,
+    status: 'errored' as const,
+    statusMs: withStatusTime(row.statusMs, 'errored', nowMs),
+  }
 }

@@ -1,11 +1,11 @@
 import type { v2 } from '@reeve/contract'
-import type { JudgedSetRow, PolicyCheckRow } from '../../model/index.ts'
-import { verdictOf, weightOf } from '../../policy/index.ts'
+import type { PolicySetResultRow, PolicyCheckRow } from '../../model/index.ts'
+import { decideEnforcement, enforcementEffect } from '../../policy/index.ts'
 
 /** Returns the status of a policy check, which the most severe failure decides. */
-export function checkStatusOf(sets: readonly JudgedSetRow[]): PolicyCheckRow['status'] {
-  const { denials } = verdictOf(sets, false)
-  if (denials.some(({ weight }) => weight === 'final')) return 'hard_failed'
+export function policyCheckStatus(sets: readonly PolicySetResultRow[]): PolicyCheckRow['status'] {
+  const { denials } = decideEnforcement(sets, false)
+  if (denials.some(({ effect }) => effect === 'final')) return 'hard_failed'
   return denials.length > 0 ? 'soft_failed' : 'passed'
 }
 
@@ -13,14 +13,14 @@ export function checkStatusOf(sets: readonly JudgedSetRow[]): PolicyCheckRow['st
  * Counts the results of a check. Errors count as failures at their level. An override ignores the
  * result and does not change it.
  */
-export function checkResultOf(
-  sets: readonly JudgedSetRow[],
+export function policyCheckResult(
+  sets: readonly PolicySetResultRow[],
   durationMs: number,
 ): v2.PolicyCheckResult {
   const all = sets.flatMap(({ outcomes, overridable }) =>
     outcomes.map(({ status, enforcement_level: level }) => ({
       hasPassed: status === 'passed',
-      weight: weightOf(level, overridable),
+      weight: enforcementEffect(level, overridable),
     })),
   )
   const failed = all.filter(({ hasPassed }) => !hasPassed)
@@ -36,12 +36,12 @@ export function checkResultOf(
     'soft-failed': softFailed,
     'advisory-failed': count('warning'),
     'duration-ms': durationMs,
-    native: { 'policy-sets': sets.map(shownSet) },
+    native: { 'policy-sets': sets.map(toPolicySetVerdict) },
   }
 }
 
 /** Returns the outcome of one set in its document form. */
-export function shownSet(set: Omit<JudgedSetRow, 'id'>): v2.PolicySetVerdict {
+export function toPolicySetVerdict(set: Omit<PolicySetResultRow, 'id'>): v2.PolicySetVerdict {
   return {
     outcomes: set.outcomes,
     error: set.error,
@@ -50,13 +50,13 @@ export function shownSet(set: Omit<JudgedSetRow, 'id'>): v2.PolicySetVerdict {
     'policy-set-name': set.name,
     'policy-set-description': set.description,
     'policy-tool-version': set.toolVersion,
-    'result-count': resultCountOf([set]),
+    'result-count': countResults([set]),
   }
 }
 
 /** Counts each outcome once: an error is not counted as a failure. */
-export function resultCountOf(
-  sets: readonly Pick<JudgedSetRow, 'outcomes'>[],
+export function countResults(
+  sets: readonly Pick<PolicySetResultRow, 'outcomes'>[],
 ): v2.PolicyResultCount {
   const all = sets.flatMap(({ outcomes }) => outcomes)
   const failed = all.filter(({ status }) => status === 'failed')
@@ -70,8 +70,10 @@ export function resultCountOf(
 }
 
 /** Failed if a mandatory policy does not pass, or a set could not be evaluated. */
-export function evaluationStatusOf(sets: readonly JudgedSetRow[]): 'passed' | 'failed' | 'errored' {
-  if (!verdictOf(sets, false).isAllowed) return 'failed'
+export function policyEvaluationStatus(
+  sets: readonly PolicySetResultRow[],
+): 'passed' | 'failed' | 'errored' {
+  if (!decideEnforcement(sets, false).isAllowed) return 'failed'
   return sets.some(({ error }) => error !== '') ? 'errored' : 'passed'
 }
 
@@ -79,19 +81,19 @@ export function evaluationStatusOf(sets: readonly JudgedSetRow[]): 'passed' | 'f
  * Returns the status of a stage. It waits for an override only if every failed set can be
  * overridden.
  */
-export function stageStatusOf(
-  sets: readonly JudgedSetRow[],
-  mayPause: boolean,
+export function taskStageStatus(
+  sets: readonly PolicySetResultRow[],
+  canPause: boolean,
 ): 'passed' | 'failed' | 'awaiting_override' {
-  const { denials } = verdictOf(sets, false)
+  const { denials } = decideEnforcement(sets, false)
   if (denials.length === 0) return 'passed'
-  const isOpen = denials.every(({ weight }) => weight === 'overridable')
-  return isOpen && mayPause ? 'awaiting_override' : 'failed'
+  const isOverridable = denials.every(({ effect }) => effect === 'overridable')
+  return isOverridable && canPause ? 'awaiting_override' : 'failed'
 }
 
 /** Returns the status of all sets of a dry run. */
-export function dryRunStatusOf(sets: readonly JudgedSetRow[]): 'passed' | 'failed' | 'errored' {
-  const { denials } = verdictOf(sets, false)
+export function dryRunStatus(sets: readonly PolicySetResultRow[]): 'passed' | 'failed' | 'errored' {
+  const { denials } = decideEnforcement(sets, false)
   if (denials.some(({ outcome }) => outcome.status === 'failed')) return 'failed'
   return denials.length > 0 ? 'errored' : 'passed'
 }

@@ -4,7 +4,7 @@ import { scopedKey } from '../../state/index.ts'
 import { usernameOf, type GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
-import type { SeenRun } from './find-run.ts'
+import type { VisibleRun } from './find-run.ts'
 
 /** Filters of a run list. A run must match all of them; a list matches if it contains the value. */
 export interface RunFilter {
@@ -13,73 +13,81 @@ export interface RunFilter {
   readonly sources?: readonly string[] | undefined
   /** Name of the user who created the run. */
   readonly user?: string | undefined
-  /** The beginning of its commit. */
+  /** Prefix of the commit. */
   readonly commit?: string | undefined
-  /** Part of its id, message, commit or user, case ignored. */
+  /** Substring of the ID, message, commit or user, ignoring case. */
   readonly text?: string | undefined
 }
 
 export interface RunListRequest {
   readonly workspaceId: string
   readonly filter: RunFilter
-  readonly skip: number
-  readonly take: number
+  readonly offset: number
+  readonly limit: number
 }
 
-/** The runs of a workspace, newest first. */
+/** Lists the runs of a workspace, newest first. */
 export function listRuns(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { workspaceId, filter, skip, take }: RunListRequest,
-): Result<{ readonly runs: readonly SeenRun[]; readonly total: number }, GovernanceRefusal> {
-  const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'read' })
-  if (!seen.ok) return seen
+  { workspaceId, filter, offset, limit }: RunListRequest,
+): Result<{ readonly runs: readonly VisibleRun[]; readonly total: number }, GovernanceRefusal> {
+  const found = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'read' })
+  if (!found.ok) return found
   const { tables } = context.store
-  const within = matchingRuns(context, workspaceId, filter)
-  const page = { scope: workspaceId, order: 'newest', within, skip, take } as const
+  const restrictTo = matchingRunIds(context, workspaceId, filter)
+  const page = {
+    scope: workspaceId,
+    order: 'newest',
+    restrictTo,
+    skip: offset,
+    take: limit,
+  } as const
   const { keys, total } = context.lists.runs.page(page)
   return ok({
     total,
     runs: keys.map((id) => {
       const run = tables.runs.get(id)
-      return { ...seen.value, run, plan: tables.run_plans.get(run.planId) }
+      return { ...found.value, run, plan: tables.run_plans.get(run.planId) }
     }),
   })
 }
 
 /** Returns the keys of matching runs; undefined if no filter is set. */
-function matchingRuns(
+function matchingRunIds(
   context: GovernanceContext,
   workspaceId: string,
   filter: RunFilter,
 ): ReadonlySet<string> | undefined {
   const { runs } = context.store.tables
-  const { statuses, ...rest } = filter
-  const isFiltered = Object.values(rest).some((value) => value !== undefined)
+  const { statuses, ...rowFilter } = filter
+  const isFiltered = Object.values(rowFilter).some((value) => value !== undefined)
   if (statuses === undefined && !isFiltered) return undefined
   const rows =
     statuses === undefined
-      ? runs.rowsIn('workspace', workspaceId)
-      : statuses.flatMap((status) => runs.rowsIn('workspaceStatus', scopedKey(workspaceId, status)))
+      ? runs.rowsByIndex('workspace', workspaceId)
+      : statuses.flatMap((status) =>
+          runs.rowsByIndex('workspaceStatus', scopedKey(workspaceId, status)),
+        )
   return new Set(
     rows
       .filter((run) =>
-        isMatch(
+        matchesFilter(
           run,
-          usernameOf(context, { userId: run.createdById, nameThen: run.createdByName }),
-          rest,
+          usernameOf(context, { userId: run.createdById, fallbackName: run.createdByName }),
+          rowFilter,
         ),
       )
       .map(({ id }) => id),
   )
 }
 
-function isMatch(
+function matchesFilter(
   run: RunRow,
   username: string,
   { operations, sources, user, commit, text }: RunFilter,
 ): boolean {
-  if (operations !== undefined && !operations.includes(operationOf(run))) return false
+  if (operations !== undefined && !operations.includes(runOperation(run))) return false
   if (sources !== undefined && !sources.includes(run.source)) return false
   if (user !== undefined && user !== '' && username !== user) return false
   if (commit !== undefined && commit !== '' && run.commitSha?.startsWith(commit) !== true)
@@ -89,7 +97,7 @@ function isMatch(
   return searched.some((value) => value?.toLowerCase().includes(text.toLowerCase()) === true)
 }
 
-function operationOf({ planOnly, isDestroy, refreshOnly, allowEmptyApply }: RunRow): string {
+function runOperation({ planOnly, isDestroy, refreshOnly, allowEmptyApply }: RunRow): string {
   if (planOnly) return 'plan_only'
   if (isDestroy) return 'destroy'
   if (refreshOnly) return 'refresh_only'

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  invalid,
+  invalidAttribute,
   type GovernanceRefusal,
   type OverrideRecord,
   type PolicyCheckRow,
@@ -12,26 +12,26 @@ import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import {
-  checkOf,
-  evaluationsOf,
+  findPolicyCheck,
+  listEvaluations,
   findCheck,
   findStage,
-  outcomesOf,
-  type SeenCheck,
-  type SeenRun,
-  type SeenStage,
+  listOutcomes,
+  type VisibleCheck,
+  type VisibleRun,
+  type VisibleStage,
 } from './find-run.ts'
-import { checkStatusOf, stageStatusOf } from './judged-set.ts'
-import { runRows } from './execution/run-rows.ts'
-import { afterCheck, afterStage, mayGoOn } from './run-progress.ts'
-import { movedRun, stamped } from './run-states.ts'
+import { policyCheckStatus, taskStageStatus } from './judged-set.ts'
+import { saveRunChanges } from './execution/run-rows.ts'
+import { nextAfterCheck, nextAfterStage, canApply } from './run-progress.ts'
+import { transitionRun, withStatusTime } from './run-states.ts'
 
 /** Reports whether the check can be overridden now, given permission. */
-export function isCheckOverridable({ run, check }: Pick<SeenCheck, 'run' | 'check'>): boolean {
+export function isCheckOverridable({ run, check }: Pick<VisibleCheck, 'run' | 'check'>): boolean {
   return check.status === 'soft_failed' && run.status === 'policy_override'
 }
 
-export function isStageOverridable({ run, stage }: Pick<SeenStage, 'run' | 'stage'>): boolean {
+export function isStageOverridable({ run, stage }: Pick<VisibleStage, 'run' | 'stage'>): boolean {
   const isPaused = run.status === 'policy_override' || run.status === 'post_plan_awaiting_decision'
   return stage.status === 'awaiting_override' && isPaused
 }
@@ -41,42 +41,45 @@ export async function overrideCheck(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { checkId, comment }: { readonly checkId: string; readonly comment: string | null },
-): Promise<Result<SeenCheck, GovernanceRefusal>> {
-  const seen = findCheck(context, caller, { checkId, right: 'overridePolicies' })
-  if (!seen.ok) return seen
-  const { check: before } = seen.value
-  if (!isCheckOverridable(seen.value)) {
-    const reason = before.status === 'soft_failed' ? closedBy(seen.value.run) : NOTHING
+): Promise<Result<VisibleCheck, GovernanceRefusal>> {
+  const found = findCheck(context, caller, { checkId, right: 'overridePolicies' })
+  if (!found.ok) return found
+  const { check: before } = found.value
+  if (!isCheckOverridable(found.value)) {
+    const reason =
+      before.status === 'soft_failed' ? notOverridableReason(found.value.run) : NOTHING_TO_OVERRIDE
     return err({ code: 'conflict', detail: `The policy check is ${before.status}: ${reason}` })
   }
-  const record = recordOf(context, caller, { seen: seen.value, comment })
+  const record = overrideRecord(context, caller, { visible: found.value, comment })
   if (!record.ok) return record
   const { atMs } = record.value
   const check: PolicyCheckRow = {
     ...before,
     status: 'overridden',
-    statusMs: stamped(before.statusMs, 'overridden', atMs),
+    statusMs: withStatusTime(before.statusMs, 'overridden', atMs),
     override: record.value,
   }
-  const { path } = afterCheck({ run: seen.value.run, check: check.status })
-  const run = movedRun(seen.value.run, path, atMs)
-  await write(context, caller, { run, changes: [put('policy_checks', check)] })
-  return ok({ ...seen.value, check, run })
+  const { path } = nextAfterCheck({ run: found.value.run, check: check.status })
+  const run = transitionRun(found.value.run, path, atMs)
+  await commitOverride(context, caller, { run, changes: [put('policy_checks', check)] })
+  return ok({ ...found.value, check, run })
 }
 
-const NOTHING = 'there is nothing to override'
+const NOTHING_TO_OVERRIDE = 'there is nothing to override'
 
 /** Returns why an overridable failure cannot be overridden in this run. */
-function closedBy(run: RunRow): string {
+function notOverridableReason(run: RunRow): string {
   if (run.planOnly) return 'its run is plan-only, and nothing follows that an override could allow'
-  if (!mayGoOn(run)) return 'its plan has no changes, which takes a run with allow-empty-apply'
+  if (!canApply(run)) return 'its plan has no changes, which takes a run with allow-empty-apply'
   return `its run is ${run.status}`
 }
 
 /** Reports whether the stage would wait for an override if the run could continue after it. */
-function wouldWait({ store }: GovernanceContext, { id, override }: TaskStageRow): boolean {
-  const sets = evaluationsOf(store.tables, id).flatMap((one) => outcomesOf(store.tables, one.id))
-  return override === null && stageStatusOf(sets, true) === 'awaiting_override'
+function wouldAwaitOverride({ store }: GovernanceContext, { id, override }: TaskStageRow): boolean {
+  const sets = listEvaluations(store.tables, id).flatMap((one) =>
+    listOutcomes(store.tables, one.id),
+  )
+  return override === null && taskStageStatus(sets, true) === 'awaiting_override'
 }
 
 /** Overrides the failed sets of a stage; then the check follows. */
@@ -84,75 +87,83 @@ export async function overrideStage(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { stageId, comment }: { readonly stageId: string; readonly comment: string | null },
-): Promise<Result<SeenStage, GovernanceRefusal>> {
-  const seen = findStage(context, caller, { stageId, right: 'overridePolicies' })
-  if (!seen.ok) return seen
-  const { stage: before } = seen.value
-  if (!isStageOverridable(seen.value)) {
-    const reason = wouldWait(context, before) ? closedBy(seen.value.run) : NOTHING
+): Promise<Result<VisibleStage, GovernanceRefusal>> {
+  const found = findStage(context, caller, { stageId, right: 'overridePolicies' })
+  if (!found.ok) return found
+  const { stage: before } = found.value
+  if (!isStageOverridable(found.value)) {
+    const reason = wouldAwaitOverride(context, before)
+      ? notOverridableReason(found.value.run)
+      : NOTHING_TO_OVERRIDE
     return err({ code: 'conflict', detail: `The task stage is ${before.status}: ${reason}` })
   }
-  const record = recordOf(context, caller, { seen: seen.value, comment })
+  const record = overrideRecord(context, caller, { visible: found.value, comment })
   if (!record.ok) return record
   const { atMs } = record.value
   const stage: TaskStageRow = {
     ...before,
     status: 'passed',
-    statusMs: stamped(before.statusMs, 'passed', atMs),
+    statusMs: withStatusTime(before.statusMs, 'passed', atMs),
     updatedMs: atMs,
     override: record.value,
   }
-  const { run, changes } = afterOverride(context, seen.value.run, atMs)
-  await write(context, caller, {
+  const { run, changes } = applyStageOverride(context, found.value.run, atMs)
+  await commitOverride(context, caller, {
     run,
-    changes: [...changes, put('task_stages', stage), ...overridden(context, stage, atMs)],
+    changes: [
+      ...changes,
+      put('task_stages', stage),
+      ...overrideEvaluationsChanges(context, stage, atMs),
+    ],
   })
-  return ok({ ...seen.value, stage, run })
+  return ok({ ...found.value, stage, run })
 }
 
 /** Returns the failed evaluations, marked as overridden. */
-function overridden(
+function overrideEvaluationsChanges(
   { store }: GovernanceContext,
   stage: TaskStageRow,
   atMs: number,
 ): readonly Change[] {
-  return evaluationsOf(store.tables, stage.id)
+  return listEvaluations(store.tables, stage.id)
     .filter(({ status }) => status === 'failed')
     .map((one) =>
       put('policy_evaluations', {
         ...one,
         status: 'overridden',
-        statusMs: stamped(one.statusMs, 'overridden', atMs),
+        statusMs: withStatusTime(one.statusMs, 'overridden', atMs),
         updatedMs: atMs,
       }),
     )
 }
 
 /** The check was evaluated with the stage, on the same snapshot; its result takes effect now. */
-function afterOverride(
+function applyStageOverride(
   { store }: GovernanceContext,
   before: RunRow,
   atMs: number,
 ): { readonly run: RunRow; readonly changes: readonly Change[] } {
-  const check = checkOf(store.tables, before.id)
-  const judged = check === undefined ? undefined : checkStatusOf(check.sets ?? [])
-  const progress = afterStage({ run: before, stage: 'passed', check: judged })
-  const run = movedRun(before, progress.path, atMs)
+  const check = findPolicyCheck(store.tables, before.id)
+  const checkStatus = check === undefined ? undefined : policyCheckStatus(check.sets ?? [])
+  const progress = nextAfterStage({ run: before, stage: 'passed', check: checkStatus })
+  const run = transitionRun(before, progress.path, atMs)
   if (check === undefined || progress.check === undefined) return { run, changes: [] }
   const status = progress.check
-  const statusMs = stamped(check.statusMs, status, atMs)
+  const statusMs = withStatusTime(check.statusMs, status, atMs)
   return { run, changes: [put('policy_checks', { ...check, status, statusMs })] }
 }
 
 /** Returns author, time and comment; an organization may require the comment. */
-function recordOf(
+function overrideRecord(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { seen, comment }: { readonly seen: SeenRun; readonly comment: string | null },
+  { visible, comment }: { readonly visible: VisibleRun; readonly comment: string | null },
 ): Result<OverrideRecord, GovernanceRefusal> {
   const text = comment?.trim() ?? ''
-  if (seen.organization.requireOverrideComment && text === '')
-    return err(invalid('/comment', "Comment can't be blank: the organization requires one"))
+  if (visible.organization.requireOverrideComment && text === '')
+    return err(
+      invalidAttribute('/comment', "Comment can't be blank: the organization requires one"),
+    )
   return ok({
     byId: caller.userId,
     byName: callerName(context, caller),
@@ -161,7 +172,7 @@ function recordOf(
   })
 }
 
-async function write(
+async function commitOverride(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { run, changes }: { readonly run: RunRow; readonly changes: readonly Change[] },
@@ -170,7 +181,7 @@ async function write(
     action: 'RunOverridden',
     caller,
     organizationId: run.organizationId,
-    subjects: [run.id],
-    changes: [...runRows(context.store.tables, run, context.clock.nowMs()), ...changes],
+    affectedIds: [run.id],
+    changes: [...saveRunChanges(context.store.tables, run, context.clock.nowMs()), ...changes],
   })
 }

@@ -2,8 +2,8 @@ import { assert } from '@reeve/kit/fault.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { LIMITS, type PlanPartRow, type RunPlanRow } from '../../model/index.ts'
 import {
-  planKey,
-  planPartKey,
+  planBlobKey,
+  planPartBlobKey,
   put,
   remove,
   type Change,
@@ -36,29 +36,31 @@ export async function storePlanParts(
   plan: RunPlanRow,
   { bytes, isWanted }: { readonly bytes: Uint8Array; readonly isWanted: () => boolean },
 ): Promise<StoredPlan | undefined> {
-  const parts = partsOf(plan, bytes)
+  const parts = splitPlan(plan, bytes)
   const last = parts.at(-1)
-  const sealed = ({ key, bytes: plain }: PlanBlob): PlanBlob => ({
+  const sealPart = ({ key, bytes: plain }: PlanBlob): PlanBlob => ({
     key,
     bytes: sealer.sealBytes(plain),
   })
   if (last === undefined) {
-    const blob = sealed({ key: planKey(plan.id), bytes })
-    return { changes: partsEnd(store.tables, plan.id), blobs: [blob] }
+    const blob = sealPart({ key: planBlobKey(plan.id), bytes })
+    return { changes: deletePlanPartsChanges(store.tables, plan.id), blobs: [blob] }
   }
   for (const { row, blob } of parts.slice(0, -1)) {
     if (!isWanted()) break
-    await commit(store, [put('plan_parts', row)], [sealed(blob)])
+    await commitPart(store, [put('plan_parts', row)], [sealPart(blob)])
   }
   if (!isWanted()) {
-    await commit(store, partsEnd(store.tables, plan.id), [])
+    await commitPart(store, deletePlanPartsChanges(store.tables, plan.id), [])
     return undefined
   }
-  const known = new Set(parts.map(({ row }) => row.id))
+  const partIds = new Set(parts.map(({ row }) => row.id))
   // A previous, aborted upload may have stored more parts.
-  const left = [...store.tables.plan_parts.keysIn('plan', plan.id)].filter((id) => !known.has(id))
-  const changes = [put('plan_parts', last.row), ...left.map((id) => remove('plan_parts', id))]
-  return { changes, blobs: [sealed(last.blob)] }
+  const staleIds = [...store.tables.plan_parts.keysByIndex('plan', plan.id)].filter(
+    (id) => !partIds.has(id),
+  )
+  const changes = [put('plan_parts', last.row), ...staleIds.map((id) => remove('plan_parts', id))]
+  return { changes, blobs: [sealPart(last.blob)] }
 }
 
 interface PlanPart {
@@ -67,26 +69,26 @@ interface PlanPart {
 }
 
 /** Returns no parts for a plan that fits into one commit. */
-function partsOf(plan: RunPlanRow, bytes: Uint8Array): readonly PlanPart[] {
+function splitPlan(plan: RunPlanRow, bytes: Uint8Array): readonly PlanPart[] {
   const size = LIMITS.planPartBytes
   if (bytes.length <= size) return []
   const { organizationId, workspaceId, runId, id: planId } = plan
-  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => {
-    const id = `${planId}/${String(at).padStart(PART_DIGITS, '0')}`
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => {
+    const id = `${planId}/${String(index).padStart(PART_DIGITS, '0')}`
     return {
       row: { id, organizationId, workspaceId, runId, planId },
-      blob: { key: planPartKey(id), bytes: bytes.subarray(at * size, (at + 1) * size) },
+      blob: { key: planPartBlobKey(id), bytes: bytes.subarray(index * size, (index + 1) * size) },
     }
   })
 }
 
 const PART_DIGITS = 6
 
-function partsEnd({ plan_parts }: Tables, planId: string): readonly Change[] {
-  return [...plan_parts.keysIn('plan', planId)].map((id) => remove('plan_parts', id))
+function deletePlanPartsChanges({ plan_parts }: Tables, planId: string): readonly Change[] {
+  return [...plan_parts.keysByIndex('plan', planId)].map((id) => remove('plan_parts', id))
 }
 
-async function commit(
+async function commitPart(
   store: Store,
   changes: readonly Change[],
   blobs: StoredPlan['blobs'],
@@ -102,7 +104,7 @@ export type StoredPlanRow = Pick<RunPlanRow, 'id' | 'bytes' | 'isSealed'>
  * Returns the plan as uploaded; undefined before that, and after deletion. A large one is in shared
  * memory.
  */
-export async function readStoredBytes(
+export async function readPlanBytes(
   { store, sealer }: PlanContext,
   { id, bytes, isSealed = false }: StoredPlanRow,
 ): Promise<Uint8Array | undefined> {
@@ -111,17 +113,17 @@ export async function readStoredBytes(
     const stored = await store.readBlob(key)
     return stored === undefined || !isSealed ? stored : sealer.openBytes(stored)
   }
-  await store.settled()
-  const partIds = [...store.tables.plan_parts.keysIn('plan', id)].toSorted(compareText)
-  if (partIds.length === 0) return await read(planKey(id))
-  const whole = new Uint8Array(new SharedArrayBuffer(bytes))
-  let at = 0
+  await store.whenDurable()
+  const partIds = [...store.tables.plan_parts.keysByIndex('plan', id)].toSorted(compareText)
+  if (partIds.length === 0) return await read(planBlobKey(id))
+  const plan = new Uint8Array(new SharedArrayBuffer(bytes))
+  let offset = 0
   for (const partId of partIds) {
-    const part = await read(planPartKey(partId))
+    const part = await read(planPartBlobKey(partId))
     if (part === undefined) return undefined
-    assert(at + part.length <= bytes, 'parts have the bytes of their plan')
-    whole.set(part, at)
-    at += part.length
+    assert(offset + part.length <= bytes, 'parts have the bytes of their plan')
+    plan.set(part, offset)
+    offset += part.length
   }
-  return at === bytes ? whole : undefined
+  return offset === bytes ? plan : undefined
 }

@@ -7,45 +7,49 @@ import type {
 import { put, type Change } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { evaluationsOf, stageOf } from './find-run.ts'
-import type { FrozenSet } from './frozen-sets.ts'
-import { stamped } from './run-states.ts'
+import { listEvaluations, findTaskStage } from './find-run.ts'
+import type { PolicySetSnapshot } from './frozen-sets.ts'
+import { withStatusTime } from './run-states.ts'
 
-type Host = Pick<GovernanceContext, 'ids' | 'clock' | 'store'>
+type StageContext = Pick<GovernanceContext, 'ids' | 'clock' | 'store'>
 
 /**
  * Returns the stage of a run before its plan. Clients list the stages once, right after they have
  * created the run, so a stage that is created later would never be shown.
  */
-export function expectedStage(
-  host: Host,
+export function pendingStageChanges(
+  context: StageContext,
   run: RunRow,
-  sets: readonly FrozenSet[],
+  sets: readonly PolicySetSnapshot[],
 ): readonly Change[] {
-  const staged = sets.filter(({ isInStage }) => isInStage)
-  return staged.length === 0 ? [] : newStage(host, run, { sets: staged, status: 'pending' })
+  const staged = sets.filter(({ usesTaskStage }) => usesTaskStage)
+  return staged.length === 0
+    ? []
+    : newStageChanges(context, run, { sets: staged, status: 'pending' })
 }
 
 /** Returns the rows that callers can poll while the policies are evaluated. */
-export function waitingRows(
-  host: Host,
+export function pendingEvaluationChanges(
+  context: StageContext,
   run: RunRow,
-  sets: readonly FrozenSet[],
+  sets: readonly PolicySetSnapshot[],
 ): readonly Change[] {
-  const staged = sets.filter(({ isInStage }) => isInStage)
-  const expected = stageOf(host.store.tables, run.id)
+  const staged = sets.filter(({ usesTaskStage }) => usesTaskStage)
+  const existingStage = findTaskStage(context.store.tables, run.id)
   const stage =
-    expected === undefined
+    existingStage === undefined
       ? staged.length === 0
         ? []
-        : newStage(host, run, { sets: staged, status: 'running' })
-      : begunStage(host, expected, staged)
-  return staged.length < sets.length ? [...stage, put('policy_checks', newCheck(host, run))] : stage
+        : newStageChanges(context, run, { sets: staged, status: 'running' })
+      : startStageChanges(context, existingStage, staged)
+  return staged.length < sets.length
+    ? [...stage, put('policy_checks', newCheck(context, run))]
+    : stage
 }
 
-function newCheck({ ids, clock }: Host, run: RunRow): PolicyCheckRow {
+function newCheck({ ids, clock }: StageContext, run: RunRow): PolicyCheckRow {
   return {
-    ...ownerOf(run),
+    ...runRef(run),
     id: newId(ids, 'policy-checks'),
     status: 'pending',
     statusMs: { 'pending-at': clock.nowMs() },
@@ -55,78 +59,82 @@ function newCheck({ ids, clock }: Host, run: RunRow): PolicyCheckRow {
   }
 }
 
-interface NewStage {
-  readonly sets: readonly FrozenSet[]
+interface StageInput {
+  readonly sets: readonly PolicySetSnapshot[]
   readonly status: 'pending' | 'running'
 }
 
-function newStage(host: Host, run: RunRow, { sets, status }: NewStage): readonly Change[] {
-  const nowMs = host.clock.nowMs()
+function newStageChanges(
+  context: StageContext,
+  run: RunRow,
+  { sets, status }: StageInput,
+): readonly Change[] {
+  const nowMs = context.clock.nowMs()
   const stage: TaskStageRow = {
-    ...ownerOf(run),
-    id: newId(host.ids, 'task-stages'),
+    ...runRef(run),
+    id: newId(context.ids, 'task-stages'),
     status,
-    statusMs: stamped({}, status, nowMs),
+    statusMs: withStatusTime({}, status, nowMs),
     createdMs: nowMs,
     updatedMs: nowMs,
     override: null,
   }
   return [
     put('task_stages', stage),
-    ...kindsOf(sets).map((kind) =>
-      put('policy_evaluations', newEvaluation(host, stage, { kind, status, nowMs })),
+    ...policyKinds(sets).map((kind) =>
+      put('policy_evaluations', newEvaluation(context, stage, { kind, status, nowMs })),
     ),
   ]
 }
 
 /** The stage was created with the run; policies may have changed since. */
-function begunStage(
-  host: Host,
+function startStageChanges(
+  context: StageContext,
   stage: TaskStageRow,
-  sets: readonly FrozenSet[],
+  sets: readonly PolicySetSnapshot[],
 ): readonly Change[] {
-  const nowMs = host.clock.nowMs()
-  const kinds = kindsOf(sets)
-  const known = evaluationsOf(host.store.tables, stage.id)
+  const nowMs = context.clock.nowMs()
+  const kinds = policyKinds(sets)
+  const existing = listEvaluations(context.store.tables, stage.id)
   // Without policies there is no evaluation that would end the stage.
   const status = kinds.length === 0 ? 'passed' : 'running'
-  const added = kinds.filter((kind) => known.every((one) => one.kind !== kind))
+  const added = kinds.filter((kind) => existing.every((one) => one.kind !== kind))
   return [
     put('task_stages', {
       ...stage,
       status,
-      statusMs: stamped(stage.statusMs, status, nowMs),
+      statusMs: withStatusTime(stage.statusMs, status, nowMs),
       updatedMs: nowMs,
     }),
-    ...known.map((one) => {
+    ...existing.map((one) => {
       const next = kinds.includes(one.kind) ? 'running' : 'unreachable'
-      const statusMs = stamped(one.statusMs, next, nowMs)
+      const statusMs = withStatusTime(one.statusMs, next, nowMs)
       return put('policy_evaluations', { ...one, status: next, statusMs, updatedMs: nowMs })
     }),
     ...added.map((kind) =>
-      put('policy_evaluations', newEvaluation(host, stage, { kind, status: 'running', nowMs })),
+      put('policy_evaluations', newEvaluation(context, stage, { kind, status: 'running', nowMs })),
     ),
   ]
 }
 
-function kindsOf(sets: readonly FrozenSet[]): readonly FrozenSet['kind'][] {
+function policyKinds(sets: readonly PolicySetSnapshot[]): readonly PolicySetSnapshot['kind'][] {
   return [...new Set(sets.map(({ kind }) => kind))]
 }
 
-function ownerOf({ organizationId, workspaceId, id: runId }: RunRow) {
+function runRef({ organizationId, workspaceId, id: runId }: RunRow) {
   return { organizationId, workspaceId, runId }
 }
 
-interface NewEvaluation {
-  readonly kind: FrozenSet['kind']
+interface EvaluationInput {
+  readonly kind: PolicySetSnapshot['kind']
   readonly status: 'pending' | 'running'
   readonly nowMs: number
 }
 
 function newEvaluation(
-  { ids }: Host,
+  { ids }: StageContext,
   { organizationId, workspaceId, runId, id: stageId }: TaskStageRow,
-  { kind, status, nowMs }: NewEvaluation,
+  { kind, status, nowMs }: EvaluationInput,
 ): PolicyEvaluationRow {
   return {
     organizationId,
@@ -137,7 +145,7 @@ function newEvaluation(
     kind,
     toolVersion: null,
     status,
-    statusMs: stamped({}, status, nowMs),
+    statusMs: withStatusTime({}, status, nowMs),
     counts: { 'advisory-failed': 0, 'mandatory-failed': 0, passed: 0, errored: 0 },
     createdMs: nowMs,
     updatedMs: nowMs,

@@ -8,16 +8,16 @@ import type {
   WorkspaceRow,
 } from '../../model/index.ts'
 import { put, type Change, type Tables } from '../../state/index.ts'
-import { oldestKeys } from '../by-creation.ts'
+import { keysByCreation } from '../by-creation.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { checkExecution, type RunAttributes } from './execution/new-execution.ts'
-import { freezeSets } from './frozen-sets.ts'
-import { expectedStage } from './policy-rows.ts'
-import { runEnd } from './run-end.ts'
-import { isEnded } from './run-states.ts'
+import { resolveExecution, type RunAttributes } from './execution/new-execution.ts'
+import { snapshotPolicySets } from './frozen-sets.ts'
+import { pendingStageChanges } from './policy-rows.ts'
+import { deleteRunChanges } from './run-end.ts'
+import { isTerminalStatus } from './run-states.ts'
 
-type Host = Pick<GovernanceContext, 'store' | 'ids' | 'clock' | 'sealer'>
+type QueueContext = Pick<GovernanceContext, 'store' | 'ids' | 'clock' | 'sealer'>
 
 export interface NewRun {
   readonly workspace: WorkspaceRow
@@ -32,8 +32,8 @@ export interface RunAuthor {
   readonly username: string
 }
 
-export function newRunRows(
-  { ids, clock }: Pick<Host, 'ids' | 'clock'>,
+export function createRunRows(
+  { ids, clock }: Pick<QueueContext, 'ids' | 'clock'>,
   { workspace, author, attributes, autoApply }: NewRun,
 ): { readonly run: RunRow; readonly plan: RunPlanRow } {
   const { id: workspaceId, organizationId } = workspace
@@ -81,28 +81,28 @@ export function newRunRows(
 }
 
 /** Deletes the oldest finished runs to make room for another run. */
-export function roomForRun(
+export function pruneRunsChanges(
   tables: Tables,
   workspaceId: string,
 ): Result<readonly Change[], GovernanceRefusal> {
   const { runs } = tables
-  const total = runs.countIn('workspace', workspaceId)
+  const total = runs.countByIndex('workspace', workspaceId)
   if (total < v2.RUNS_KEPT_MAX) return ok([])
-  const oldest = oldestKeys(runs, 'workspace', workspaceId).find((key) =>
-    isEnded(runs.get(key).status),
+  const oldest = keysByCreation(runs, 'workspace', workspaceId).find((key) =>
+    isTerminalStatus(runs.get(key).status),
   )
-  if (oldest !== undefined) return ok(runEnd(tables, oldest))
+  if (oldest !== undefined) return ok(deleteRunChanges(tables, oldest))
   const detail = `Workspace has ${total} runs that have not ended; discard or cancel some first`
   return err({ code: 'unprocessable', detail })
 }
 
-export interface QueuedRunWish extends NewRun {
+export interface QueuedRunRequest extends NewRun {
   /** Configuration to plan, as it will be when the run is written. */
   readonly configuration: ConfigurationVersionRow
   readonly trigger: v2.RunTriggerReason
   readonly structuredLog?: boolean | undefined
   /** Runs of the organization that are queued in the same commit. */
-  readonly alsoPending?: number
+  readonly queuedInCommit?: number
 }
 
 export interface QueuedRun {
@@ -115,23 +115,26 @@ export interface QueuedRun {
  * Returns a run that this service plans and applies, waiting in the queue of its workspace, or why
  * it cannot be queued.
  */
-export function queuedRun(host: Host, wish: QueuedRunWish): Result<QueuedRun, GovernanceRefusal> {
-  const { workspace } = wish
-  const { tables } = host.store
-  const checked = checkExecution(host, wish)
+export function queueRun(
+  context: QueueContext,
+  request: QueuedRunRequest,
+): Result<QueuedRun, GovernanceRefusal> {
+  const { workspace } = request
+  const { tables } = context.store
+  const checked = resolveExecution(context, request)
   if (!checked.ok) return checked
-  const room = roomForRun(tables, workspace.id)
-  if (!room.ok) return room
-  const { run: planned, plan } = newRunRows(host, wish)
+  const pruned = pruneRunsChanges(tables, workspace.id)
+  if (!pruned.ok) return pruned
+  const { run: planned, plan } = createRunRows(context, request)
   const run = { ...planned, ...checked.value }
   return ok({
     run,
     plan,
     changes: [
-      ...room.value,
+      ...pruned.value,
       put('runs', run),
       put('run_plans', plan),
-      ...expectedStage(host, run, freezeSets(host, workspace.id)),
+      ...pendingStageChanges(context, run, snapshotPolicySets(context, workspace.id)),
     ],
   })
 }

@@ -1,23 +1,23 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { invalid, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
-import { outcomeOf, type AskedPolicy, type Judgement } from '../../policy/index.ts'
+import { invalidAttribute, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
+import { toPolicyOutcome, type PolicyInvocation, type PolicyResult } from '../../policy/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { findPolicy } from '../policies/find-policy.ts'
-import { bounded } from './judge-sets.ts'
+import { truncateResult } from './judge-sets.ts'
 import {
   compareNewest,
-  loadSubject,
-  pastSubjects,
-  type LoadedSubject,
-  type PastSubject,
+  loadReplayInput,
+  listReplayCandidates,
+  type ReplayInput,
+  type ReplayCandidate,
 } from './replay-subjects.ts'
-import { trialOf, triedParams, triedText, type TriedChange } from './try-policy.ts'
+import { previewOrigin, resolveParams, resolveDraft, type PolicyDraft } from './try-policy.ts'
 
-export interface PolicyReplay extends TriedChange {
+export interface ReplayRequest extends PolicyDraft {
   readonly policyId: string
-  readonly subjects?: readonly PastSubject['type'][] | undefined
+  readonly subjects?: readonly ReplayCandidate['type'][] | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | null | undefined
 }
@@ -29,53 +29,56 @@ export interface PolicyReplay extends TriedChange {
 export async function replayPolicy(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  wish: PolicyReplay,
+  request: ReplayRequest,
 ): Promise<Result<v2.PolicyReplay['attributes'], GovernanceRefusal>> {
-  const seen = findPolicy(context, caller, { policyId: wish.policyId, right: 'update' })
-  if (!seen.ok) return seen
-  const from = readCursor(wish.cursor ?? null)
-  if (!from.ok) return from
-  const { policy: row, organization } = seen.value
-  const params = triedParams(wish)
+  const found = findPolicy(context, caller, { policyId: request.policyId, right: 'update' })
+  if (!found.ok) return found
+  const cursor = parseCursor(request.cursor ?? null)
+  if (!cursor.ok) return cursor
+  const { policy: row, organization } = found.value
+  const params = resolveParams(request)
   if (!params.ok) return params
-  const text = await triedText(context, row, wish)
-  if (!text.ok) return text
-  const policy = { policy: text.value, params: params.value }
-  const types = new Set(wish.subjects ?? v2.REPLAY_SUBJECTS)
-  const past = pastSubjects(context.store.tables, organization.id, types)
-  const start = from.value
-  const waiting = start === undefined ? past : past.filter((one) => compareNewest(one, start) >= 0)
-  return ok(await judgePage(context, { policy, row, waiting, limit: wish.limit }))
+  const definition = await resolveDraft(context, row, request)
+  if (!definition.ok) return definition
+  const policy = { policy: definition.value, params: params.value }
+  const types = new Set(request.subjects ?? v2.REPLAY_SUBJECTS)
+  const candidates = listReplayCandidates(context.store.tables, organization.id, types)
+  const start = cursor.value
+  const remaining =
+    start === undefined ? candidates : candidates.filter((one) => compareNewest(one, start) >= 0)
+  return ok(
+    await evaluatePage(context, { policy, row, candidates: remaining, limit: request.limit }),
+  )
 }
 
-interface Page {
-  readonly policy: AskedPolicy
+interface ReplayPage {
+  readonly policy: PolicyInvocation
   readonly row: RunPolicyRow
-  readonly waiting: readonly PastSubject[]
+  readonly candidates: readonly ReplayCandidate[]
   readonly limit: number | undefined
 }
 
-async function judgePage(
+async function evaluatePage(
   context: GovernanceContext,
-  { policy, row, waiting, limit = v2.REPLAY_PAGE_DEFAULT }: Page,
+  { policy, row, candidates, limit = v2.REPLAY_PAGE_DEFAULT }: ReplayPage,
 ): Promise<v2.PolicyReplay['attributes']> {
   const results: v2.ReplayedSubject[] = []
   let bytes = 0
-  let next: PastSubject | undefined
-  for (const past of waiting) {
+  let next: ReplayCandidate | undefined
+  for (const candidate of candidates) {
     if (results.length >= limit || bytes >= v2.REPLAY_PAGE_BYTES_MAX) {
-      next = past
+      next = candidate
       break
     }
-    const loaded = await loadSubject(context, past)
+    const loaded = await loadReplayInput(context, candidate)
     if (loaded === undefined) continue
     bytes += loaded.bytes
-    const [said] = await context.policyAsker.ask(
-      loaded.subject,
+    const [result] = await context.policyEngine.evaluate(
+      loaded.input,
       [policy],
-      trialOf(row.organizationId),
+      previewOrigin(row.organizationId),
     )
-    if (said !== undefined) results.push(replayed(row, loaded, said))
+    if (result !== undefined) results.push(toReplayedSubject(row, loaded, result))
   }
   const skipped = results.filter((one) => one.skipped !== undefined).length
   return {
@@ -83,20 +86,20 @@ async function judgePage(
     'would-deny': results.filter((one) => one['would-deny']).length,
     skipped,
     results,
-    'next-cursor': next === undefined ? null : cursorOf(next),
+    'next-cursor': next === undefined ? null : formatCursor(next),
   }
 }
 
-function replayed(
+function toReplayedSubject(
   row: RunPolicyRow,
-  { shown, createdMs }: LoadedSubject,
-  said: Judgement,
+  { identity, createdMs }: ReplayInput,
+  result: PolicyResult,
 ): v2.ReplayedSubject {
   const level = row.enforcementLevel
-  const outcome = outcomeOf({ ...row, level }, bounded(said).judgement, false)
+  const outcome = toPolicyOutcome({ ...row, level }, truncateResult(result).result, false)
   const { status, findings, skipped } = outcome
   return {
-    ...shown,
+    ...identity,
     'created-at': createdMs === null ? null : new Date(createdMs).toISOString(),
     status,
     'would-deny': status !== 'passed' && level !== 'advisory',
@@ -105,16 +108,16 @@ function replayed(
   }
 }
 
-function cursorOf({ createIndex, key }: PastSubject): string {
+function formatCursor({ createIndex, key }: ReplayCandidate): string {
   return `${createIndex}:${key}`
 }
 
-function readCursor(
+function parseCursor(
   text: string | null,
-): Result<Pick<PastSubject, 'createIndex' | 'key'> | undefined, GovernanceRefusal> {
+): Result<Pick<ReplayCandidate, 'createIndex' | 'key'> | undefined, GovernanceRefusal> {
   if (text === null || text === '') return ok(undefined)
   const [, index, key] = /^(\d{1,15}):(.*)$/s.exec(text) ?? []
   if (index === undefined || key === undefined)
-    return err(invalid('/data/attributes/cursor', 'Cursor is not one of a page before'))
+    return err(invalidAttribute('/data/attributes/cursor', 'Cursor is not one of a page before'))
   return ok({ createIndex: Number(index), key })
 }

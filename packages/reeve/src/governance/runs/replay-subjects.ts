@@ -1,67 +1,67 @@
 import type { v2 } from '@reeve/contract'
 import { msFromNs } from '@reeve/kit/duration.ts'
-import type { AskedSubject, Subject } from '../../policy/index.ts'
+import type { EngineInput, PolicyInput } from '../../policy/index.ts'
 import {
-  judgedJobKey,
+  policyInputBlobKey,
   jobVersionKey,
-  policySetMemberGroup,
+  policySetMemberIndexKey,
   type Tables,
 } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'
-import { runSubject } from './run-subject.ts'
-import { plain } from './try-policy.ts'
-import { readStoredBytes } from './plan-blobs.ts'
+import { runInput } from './run-subject.ts'
+import { asJsonObject } from './try-policy.ts'
+import { readPlanBytes } from './plan-blobs.ts'
 
 /** Jobs whose versions are replayed; larger namespaces are truncated. */
 const JOBS_MAX = 20_000
 
 /** A past event for which a policy can be evaluated. */
-export interface PastSubject {
+export interface ReplayCandidate {
   readonly type: (typeof v2.REPLAY_SUBJECTS)[number]
   /** Sort key: the index at which it was created. */
   readonly createIndex: number
   readonly key: string
-  readonly from: 'runs' | 'job_versions' | 'policy_verdicts'
+  readonly table: 'runs' | 'job_versions' | 'policy_verdicts'
 }
 
 /** Returns the subjects of an organization that can be replayed, newest first. */
-export function pastSubjects(
+export function listReplayCandidates(
   tables: Tables,
   organizationId: string,
-  types: ReadonlySet<PastSubject['type']>,
-): readonly PastSubject[] {
-  const found: PastSubject[] = []
-  const add = (from: PastSubject['from'], keys: Iterable<string>): void => {
+  types: ReadonlySet<ReplayCandidate['type']>,
+): readonly ReplayCandidate[] {
+  const found: ReplayCandidate[] = []
+  const add = (table: ReplayCandidate['table'], keys: Iterable<string>): void => {
     for (const key of keys) {
-      const createIndex = tables[from].createIndexOf(key) ?? 0
-      found.push({ type: from === 'runs' ? 'runs' : 'jobs', createIndex, key, from })
+      const createIndex = tables[table].createIndexOf(key) ?? 0
+      found.push({ type: table === 'runs' ? 'runs' : 'jobs', createIndex, key, table })
     }
   }
-  if (types.has('runs')) add('runs', tables.runs.keysIn('organization', organizationId))
+  if (types.has('runs')) add('runs', tables.runs.keysByIndex('organization', organizationId))
   if (types.has('jobs'))
-    for (const namespace of namespacesOf(tables, organizationId)) {
-      add('policy_verdicts', tables.policy_verdicts.keysIn('namespace', namespace))
-      for (const job of tables.jobs.keysIn('namespace', namespace)) {
+    for (const namespace of policyNamespaces(tables, organizationId)) {
+      add('policy_verdicts', tables.policy_verdicts.keysByIndex('namespace', namespace))
+      for (const job of tables.jobs.keysByIndex('namespace', namespace)) {
         if (found.length >= JOBS_MAX) break
-        add('job_versions', tables.job_versions.keysIn('job', job))
+        add('job_versions', tables.job_versions.keysByIndex('job', job))
       }
     }
   return found.toSorted(compareNewest)
 }
 
 export function compareNewest(
-  a: Pick<PastSubject, 'createIndex' | 'key'>,
-  b: Pick<PastSubject, 'createIndex' | 'key'>,
+  a: Pick<ReplayCandidate, 'createIndex' | 'key'>,
+  b: Pick<ReplayCandidate, 'createIndex' | 'key'>,
 ): number {
   return b.createIndex - a.createIndex || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
 }
 
 /** Returns the namespaces that the policies of an organization can apply to. */
-function namespacesOf(tables: Tables, organizationId: string): ReadonlySet<string> {
-  const found = new Set(tables.project_namespaces.keysIn('organization', organizationId))
-  for (const setId of tables.policy_sets.keysIn('organization', organizationId)) {
-    const group = policySetMemberGroup(setId, 'namespaces')
-    for (const { memberId } of tables.policy_set_members.rowsIn('relation', group)) {
+function policyNamespaces(tables: Tables, organizationId: string): ReadonlySet<string> {
+  const found = new Set(tables.project_namespaces.keysByIndex('organization', organizationId))
+  for (const setId of tables.policy_sets.keysByIndex('organization', organizationId)) {
+    const group = policySetMemberIndexKey(setId, 'namespaces')
+    for (const { memberId } of tables.policy_set_members.rowsByIndex('relation', group)) {
       const owner = tables.project_namespaces.find(memberId)?.organizationId
       if ((owner ?? organizationId) === organizationId) found.add(memberId)
     }
@@ -70,9 +70,9 @@ function namespacesOf(tables: Tables, organizationId: string): ReadonlySet<strin
 }
 
 /** A past subject in the form that policies receive. */
-export interface LoadedSubject {
-  readonly subject: AskedSubject
-  readonly shown: Pick<v2.ReplayedSubject, 'type' | 'id' | 'version'>
+export interface ReplayInput {
+  readonly input: EngineInput
+  readonly identity: Pick<v2.ReplayedSubject, 'type' | 'id' | 'version'>
   readonly createdMs: number | null
   /** Bytes read to load it. */
   readonly bytes: number
@@ -82,40 +82,40 @@ export interface LoadedSubject {
  * Loads a subject; undefined if there is nothing to evaluate, because it has no plan or was
  * deleted.
  */
-export async function loadSubject(
+export async function loadReplayInput(
   context: GovernanceContext,
-  past: PastSubject,
-): Promise<LoadedSubject | undefined> {
-  switch (past.from) {
+  candidate: ReplayCandidate,
+): Promise<ReplayInput | undefined> {
+  switch (candidate.table) {
     case 'runs':
-      return await loadRun(context, past.key)
+      return await loadRunInput(context, candidate.key)
     case 'job_versions':
-      return loadVersion(context, past.key)
+      return loadJobVersion(context, candidate.key)
     case 'policy_verdicts':
-      return await loadDenied(context, past.key)
+      return await loadRecordedDecision(context, candidate.key)
   }
 }
 
-async function loadRun(
+async function loadRunInput(
   context: GovernanceContext,
   key: string,
-): Promise<LoadedSubject | undefined> {
+): Promise<ReplayInput | undefined> {
   const { runs, run_plans: plans } = context.store.tables
   const run = runs.find(key)
-  const stored = run === undefined ? undefined : plans.find(run.planId)
-  if (run === undefined || stored === undefined) return undefined
-  const bytes = await readStoredBytes(context, stored)
+  const plan = run === undefined ? undefined : plans.find(run.planId)
+  if (run === undefined || plan === undefined) return undefined
+  const bytes = await readPlanBytes(context, plan)
   // Deleted meanwhile, with its workspace.
   if (bytes === undefined || !runs.has(key)) return undefined
   return {
-    subject: { kind: 'stored-plan', bytes, run: runSubject(context, run) },
-    shown: { type: 'runs', id: run.id, version: null },
+    input: { kind: 'stored-plan', bytes, run: runInput(context, run) },
+    identity: { type: 'runs', id: run.id, version: null },
     createdMs: run.createdMs,
-    bytes: stored.bytes ?? 0,
+    bytes: plan.bytes ?? 0,
   }
 }
 
-function loadVersion({ store }: GovernanceContext, key: string): LoadedSubject | undefined {
+function loadJobVersion({ store }: GovernanceContext, key: string): ReplayInput | undefined {
   const { job_versions: versions } = store.tables
   const job = versions.find(key)
   if (job === undefined) return undefined
@@ -123,47 +123,43 @@ function loadVersion({ store }: GovernanceContext, key: string): LoadedSubject |
   const before = version === 0 ? undefined : jobVersionKey(namespace, ID, version - 1)
   const existing = before === undefined ? undefined : versions.find(before)
   return {
-    subject: jobSubject(
-      namespace,
-      { ...job },
-      existing === undefined ? undefined : { ...existing },
-    ),
-    shown: { type: 'jobs', id: `${namespace}/${ID}`, version },
+    input: jobInput(namespace, { ...job }, existing === undefined ? undefined : { ...existing }),
+    identity: { type: 'jobs', id: `${namespace}/${ID}`, version },
     createdMs: msFromNs(job.SubmitTime),
-    bytes: versions.bodyOf(key)?.length ?? 0,
+    bytes: versions.rowJsonOf(key)?.length ?? 0,
   }
 }
 
 /** Loads a denied or overridden submission in the form that policies received. */
-async function loadDenied(
+async function loadRecordedDecision(
   { store }: GovernanceContext,
   key: string,
-): Promise<LoadedSubject | undefined> {
+): Promise<ReplayInput | undefined> {
   const verdict = store.tables.policy_verdicts.find(key)
   if (verdict?.HasSubject !== true) return undefined
-  await store.settled()
-  const bytes = await store.readBlob(judgedJobKey(verdict.SubjectHash))
+  await store.whenDurable()
+  const bytes = await store.readBlob(policyInputBlobKey(verdict.SubjectHash))
   if (bytes === undefined) return undefined
   const job: Record<string, unknown> = JSON.parse(new TextDecoder().decode(bytes))
   const { Namespace: namespace, JobID } = verdict
   return {
-    subject: jobSubject(namespace, job, undefined),
-    shown: { type: 'jobs', id: `${namespace}/${JobID}`, version: null },
+    input: jobInput(namespace, job, undefined),
+    identity: { type: 'jobs', id: `${namespace}/${JobID}`, version: null },
     createdMs: msFromNs(verdict.Time),
     bytes: bytes.length,
   }
 }
 
 /** The submitter and the variables of that time are not stored. */
-function jobSubject(
+function jobInput(
   namespace: string,
   job: Readonly<Record<string, unknown>>,
   existing: Readonly<Record<string, unknown>> | undefined,
-): Subject {
+): PolicyInput {
   return {
     kind: 'job',
-    job: plain(job),
-    existingJob: existing === undefined ? undefined : plain(existing),
+    job: asJsonObject(job),
+    existingJob: existing === undefined ? undefined : asJsonObject(existing),
     namespace,
     token: undefined,
     variables: new Map(),

@@ -1,8 +1,8 @@
-import { filesEnd } from './execution/run-rows.ts'
+import { deleteRunFilesChanges } from './execution/run-rows.ts'
 import { remove, type Change, type Tables } from '../../state/index.ts'
 
 /** All tables with data of runs. */
-const ABOUT_RUNS = [
+const RUN_TABLES = [
   'run_plans',
   'plan_parts',
   'policy_checks',
@@ -14,22 +14,28 @@ const ABOUT_RUNS = [
 ] as const
 
 /** Deletes a run with all its data; the plan's blob is deleted with its row. */
-export function runEnd(tables: Tables, runId: string): readonly Change[] {
+export function deleteRunChanges(tables: Tables, runId: string): readonly Change[] {
   return [
-    ...[...tables.run_plans.keysIn('run', runId)].flatMap((planId) => codePins(tables, planId)),
-    ...filesEnd(tables, runId),
-    ...ABOUT_RUNS.flatMap((table) =>
-      [...tables[table].keysIn('run', runId)].map((key) => remove(table, key)),
+    ...[...tables.run_plans.keysByIndex('run', runId)].flatMap((planId) =>
+      unpinCodeChanges(tables, planId),
+    ),
+    ...deleteRunFilesChanges(tables, runId),
+    ...RUN_TABLES.flatMap((table) =>
+      [...tables[table].keysByIndex('run', runId)].map((key) => remove(table, key)),
     ),
     remove('runs', runId),
   ]
 }
 
-export function workspaceRunsEnd(tables: Tables, workspaceId: string): readonly Change[] {
-  return [...tables.runs.keysIn('workspace', workspaceId)].flatMap((id) => runEnd(tables, id))
+export function deleteWorkspaceRunsChanges(tables: Tables, workspaceId: string): readonly Change[] {
+  return [...tables.runs.keysByIndex('workspace', workspaceId)].flatMap((id) =>
+    deleteRunChanges(tables, id),
+  )
 }
 
 /** Releases the policy code that a plan references. */
-export function codePins(tables: Tables, planId: string): readonly Change[] {
-  return [...tables.policy_codes.keysIn('owner', planId)].map((key) => remove('policy_codes', key))
+export function unpinCodeChanges(tables: Tables, planId: string): readonly Change[] {
+  return [...tables.policy_codes.keysByIndex('owner', planId)].map((key) =>
+    remove('policy_codes', key),
+  )
 }

@@ -5,36 +5,36 @@ import type { RunRow } from '../../model/index.ts'
 import { organizationTenant } from '../../policy/index.ts'
 import { compareCreation, put } from '../../state/index.ts'
 import { GOVERNANCE_CAUSE } from '../commit.ts'
-import type { GovernanceHost } from '../context.ts'
-import { endedRows } from './ended-rows.ts'
-import { openSets } from './frozen-sets.ts'
-import { judgedRows, unaskedRows } from './judged-run.ts'
-import { judgeSets } from './judge-sets.ts'
-import { runSubject } from './run-subject.ts'
-import { movedRun } from './run-states.ts'
-import { readStoredBytes } from './plan-blobs.ts'
+import type { GovernanceOptions } from '../context.ts'
+import { cancelUnfinishedChanges } from './ended-rows.ts'
+import { unsealSnapshots } from './frozen-sets.ts'
+import { recordEvaluationChanges, erroredRunChanges } from './judged-run.ts'
+import { evaluatePolicySets } from './judge-sets.ts'
+import { runInput } from './run-subject.ts'
+import { transitionRun } from './run-states.ts'
+import { readPlanBytes } from './plan-blobs.ts'
 
 /** Maximum delay in expiring a run without a plan upload. */
-const EXPIRE_EVERY_MS = 60_000
+const EXPIRY_INTERVAL_MS = 60_000
 
 /** Delay before a run is retried when the queue of policy evaluations is full. */
 const RETRY_AFTER_MS = 2_000
 
-const DONE = Promise.resolve()
+const RESOLVED = Promise.resolve()
 
 /** Evaluation time per turn of an organization: slower policies get fewer turns. */
-const TURN_MS = 50
+const TURN_BUDGET_MS = 50
 
 /** Runs expired in one commit; the rest follow in the next round. */
-const EXPIRED_MAX = 200
+const EXPIRED_PER_COMMIT_MAX = 200
 
-export interface RunLoopLog {
+export interface RunWorkerLog {
   warn(fields: object, message: string): void
 }
 
-export interface RunLoopOptions {
-  readonly context: GovernanceHost
-  readonly log: RunLoopLog
+export interface RunWorkerOptions {
+  readonly context: GovernanceOptions
+  readonly log: RunWorkerLog
 }
 
 /**
@@ -43,15 +43,15 @@ export interface RunLoopOptions {
  * organization. All work is derived from the runs, so a restarted server continues where the
  * previous one stopped.
  */
-export class RunLoop {
-  readonly #context: GovernanceHost
-  readonly #log: RunLoopLog
+export class RunWorker {
+  readonly #context: GovernanceOptions
+  readonly #log: RunWorkerLog
   /** IDs of pending runs, in a queue and as a set. */
   readonly #queue = new FairQueue<string>({
     // The runs are in memory already.
     itemsMax: Number.POSITIVE_INFINITY,
     itemsPerTenantMax: Number.POSITIVE_INFINITY,
-    quantum: TURN_MS,
+    quantum: TURN_BUDGET_MS,
   })
   readonly #queued = new Set<string>()
   #cancelTimer: () => void = () => undefined
@@ -60,14 +60,14 @@ export class RunLoop {
   #running: Promise<void> | undefined
   #stopped = false
 
-  constructor({ context, log }: RunLoopOptions) {
+  constructor({ context, log }: RunWorkerOptions) {
     this.#context = context
     this.#log = log
   }
 
   start(): void {
-    this.#follow()
-    this.#expireLater()
+    this.#watchRuns()
+    this.#scheduleExpiry()
   }
 
   async stop(): Promise<void> {
@@ -79,82 +79,84 @@ export class RunLoop {
   }
 
   /** Evaluates all pending runs; also called by tests. Only one round runs at a time. */
-  judge(): Promise<void> {
-    this.#running ??= this.#round().finally(() => {
+  evaluatePending(): Promise<void> {
+    this.#running ??= this.#runOnce().finally(() => {
       this.#running = undefined
     })
     return this.#running
   }
 
   /** Expires the runs that have waited too long for their plan. */
-  expire(): void {
+  expireOverdue(): void {
     const { store, clock } = this.#context
     const nowMs = clock.nowMs()
-    const late = store.tables.runs
-      .rowsIn('status', 'pending')
+    const overdue = store.tables.runs
+      .rowsByIndex('status', 'pending')
       // An executed run waits for its turn without a limit. A creation time in the future comes
       // from a server with a wrong clock, so the age is unknown.
       .filter(({ execution }) => execution === undefined)
       .filter(({ createdMs }) => Math.abs(nowMs - createdMs) >= v2.PLAN_UPLOAD_WAIT_MS_MAX)
     try {
-      for (let at = 0; at < late.length; at += EXPIRED_MAX)
+      for (let index = 0; index < overdue.length; index += EXPIRED_PER_COMMIT_MAX)
         store.commit({
           by: 'system',
           cause: GOVERNANCE_CAUSE,
           changes: () =>
-            late
-              .slice(at, at + EXPIRED_MAX)
+            overdue
+              .slice(index, index + EXPIRED_PER_COMMIT_MAX)
               .flatMap((run) => [
-                put('runs', movedRun(run, ['errored'], nowMs)),
-                ...endedRows(store.tables, run, nowMs),
+                put('runs', transitionRun(run, ['errored'], nowMs)),
+                ...cancelUnfinishedChanges(store.tables, run, nowMs),
               ]),
         })
     } catch (thrown) {
       // The storage failed; the next start expires them.
       if (!(thrown instanceof Fault)) throw thrown
-      this.#log.warn({ err: errorMessage(thrown) }, 'expired runs could not be updated')
+      this.#log.warn({ err: errorMessage(thrown) }, 'expiry of runs failed')
     }
   }
 
   /** A commit only triggers a round; the work is read from the table. */
-  #follow(): void {
+  #watchRuns(): void {
     if (this.#stopped) return
-    this.#cancelWatch = this.#context.store.watches.watch([{ table: 'runs' }], () => this.#follow())
+    this.#cancelWatch = this.#context.store.watches.watch([{ table: 'runs' }], () =>
+      this.#watchRuns(),
+    )
     // The current round may be past its reads, so another one follows.
-    void (this.#running ?? DONE).then(() => this.judge())
+    void (this.#running ?? RESOLVED).then(() => this.evaluatePending())
   }
 
-  #expireLater(): void {
-    this.#cancelTimer = this.#context.clock.after(EXPIRE_EVERY_MS, () => {
-      this.#expireLater()
-      this.expire()
+  #scheduleExpiry(): void {
+    this.#cancelTimer = this.#context.clock.after(EXPIRY_INTERVAL_MS, () => {
+      this.#scheduleExpiry()
+      this.expireOverdue()
     })
   }
 
-  async #round(): Promise<void> {
+  async #runOnce(): Promise<void> {
     const { clock } = this.#context
-    for (let run = this.#next(); run !== undefined && !this.#stopped; run = this.#next()) {
+    for (let run = this.#takeNext(); run !== undefined && !this.#stopped; run = this.#takeNext()) {
       const startMs = clock.nowMs()
-      if (!(await this.#settle(run))) return
+      if (!(await this.#processRun(run))) return
       const spentMs = clock.nowMs() - startMs
-      if (spentMs > TURN_MS) this.#queue.charge(run.organizationId, spentMs - TURN_MS)
+      if (spentMs > TURN_BUDGET_MS) this.#queue.charge(run.organizationId, spentMs - TURN_BUDGET_MS)
     }
   }
 
   /** Returns whether the next run may be tried. */
-  async #settle(run: RunRow): Promise<boolean> {
+  async #processRun(run: RunRow): Promise<boolean> {
     try {
-      await this.#judgeRun(run).catch((thrown: unknown) => {
+      await this.#evaluateRun(run).catch((thrown: unknown) => {
         if (this.#stopped || this.#context.store.fault !== undefined) throw thrown
         if (thrown instanceof Fault && thrown.kind === OVERLOADED) throw thrown
         this.#log.warn({ run: run.id, err: errorMessage(thrown) }, 'policy evaluation failed')
-        this.#giveUp(run)
+        this.#failRun(run)
       })
       return true
     } catch (thrown) {
       // The storage failed or the server stops: the next start continues. An overload is transient
       // and is retried.
-      if (thrown instanceof Fault && thrown.kind === OVERLOADED) this.#judgeLater()
+      if (thrown instanceof Fault && thrown.kind === OVERLOADED) this.#retryLater()
       this.#log.warn(
         { run: run.id, err: errorMessage(thrown) },
         'policy evaluation of a run was interrupted',
@@ -163,15 +165,15 @@ export class RunLoop {
     }
   }
 
-  #judgeLater(): void {
+  #retryLater(): void {
     this.#cancelRetry()
-    this.#cancelRetry = this.#context.clock.after(RETRY_AFTER_MS, () => void this.judge())
+    this.#cancelRetry = this.#context.clock.after(RETRY_AFTER_MS, () => void this.evaluatePending())
   }
 
   /** Returns the oldest pending run of the organization whose turn it is. */
-  #next(): RunRow | undefined {
+  #takeNext(): RunRow | undefined {
     const { runs } = this.#context.store.tables
-    this.#queueNew()
+    this.#enqueueNew()
     for (let id = this.#queue.take(); id !== undefined; id = this.#queue.take()) {
       this.#queued.delete(id)
       const run = runs.find(id)
@@ -180,29 +182,29 @@ export class RunLoop {
     return undefined
   }
 
-  #queueNew(): void {
+  #enqueueNew(): void {
     const { runs } = this.#context.store.tables
-    const added = [...runs.keysIn('status', 'post_plan_running')]
+    const added = [...runs.keysByIndex('status', 'post_plan_running')]
       .filter((key) => !this.#queued.has(key))
       .map((key) => ({ key, createIndex: runs.createIndexOf(key) ?? 0 }))
       .toSorted(compareCreation)
     for (const { key } of added) {
       this.#queued.add(key)
-      this.#queue.push(runs.get(key).organizationId, key, TURN_MS)
+      this.#queue.push(runs.get(key).organizationId, key, TURN_BUDGET_MS)
     }
   }
 
-  async #judgeRun(run: RunRow): Promise<void> {
+  async #evaluateRun(run: RunRow): Promise<void> {
     const { store, clock } = this.#context
     const startMs = clock.nowMs()
     const plan = store.tables.run_plans.get(run.planId)
-    const document = await readStoredBytes(this.#context, plan)
+    const document = await readPlanBytes(this.#context, plan)
     if (document === undefined || plan.frozenSets === null)
       throw new Fault('plan-gone', 'the plan of the run is not stored any more')
-    const sets = openSets(this.#context, plan.frozenSets)
+    const sets = unsealSnapshots(this.#context, plan.frozenSets)
     const origin = { tenant: organizationTenant(run.organizationId) }
-    const subject = { plan: document, run: runSubject(this.#context, run), origin }
-    const judged = await judgeSets(this.#context, sets, subject)
+    const request = { plan: document, run: runInput(this.#context, run), origin }
+    const results = await evaluatePolicySets(this.#context, sets, request)
     // The run may have been canceled during the evaluation. If the server stops, the next one
     // repeats the evaluation.
     if (this.#stopped || store.tables.runs.find(run.id)?.status !== 'post_plan_running') return
@@ -210,19 +212,20 @@ export class RunLoop {
     await store.commit({
       by: 'system',
       cause: GOVERNANCE_CAUSE,
-      changes: () => judgedRows(this.#context, { run, plan, sets, judged, durationMs }),
+      changes: () =>
+        recordEvaluationChanges(this.#context, { run, plan, sets, results, durationMs }),
     }).durable
   }
 
   /** Fails closed: a run whose policies cannot be evaluated does not continue. */
-  #giveUp({ id }: RunRow): void {
+  #failRun({ id }: RunRow): void {
     const { store } = this.#context
     const run = store.tables.runs.find(id)
     if (run?.status !== 'post_plan_running') return
     store.commit({
       by: 'system',
       cause: GOVERNANCE_CAUSE,
-      changes: () => unaskedRows(this.#context, run),
+      changes: () => erroredRunChanges(this.#context, run),
     })
   }
 }

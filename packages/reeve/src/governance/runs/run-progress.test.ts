@@ -2,10 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { v2 } from '@reeve/contract'
 import fc from 'fast-check'
-import { afterCheck, afterPolicies, afterStage, mayGoOn, type RunFacts } from './run-progress.ts'
-import { isEnded, isResting, mayMove, RUN_MOVES } from './run-states.ts'
+import {
+  nextAfterCheck,
+  nextAfterPolicies,
+  nextAfterStage,
+  canApply,
+  type RunProgressInput,
+} from './run-progress.ts'
+import { isTerminalStatus, isIdle, canTransition, RUN_TRANSITIONS } from './run-states.ts'
 
-const RUN: RunFacts['run'] = {
+const RUN: RunProgressInput['run'] = {
   planOnly: false,
   hasChanges: true,
   allowEmptyApply: false,
@@ -14,9 +20,11 @@ const RUN: RunFacts['run'] = {
 
 const cases: readonly {
   readonly name: string
-  readonly facts: Omit<RunFacts, 'run'> & { readonly run?: Partial<RunFacts['run']> }
+  readonly facts: Omit<RunProgressInput, 'run'> & {
+    readonly run?: Partial<RunProgressInput['run']>
+  }
   readonly ends: v2.RunStatus
-  readonly check?: RunFacts['check']
+  readonly check?: RunProgressInput['check']
 }[] = [
   { name: 'both pass', facts: { stage: 'passed', check: 'passed' }, ends: 'policy_checked' },
   { name: 'no check', facts: { stage: 'passed', check: undefined }, ends: 'post_plan_completed' },
@@ -75,7 +83,7 @@ const cases: readonly {
 ]
 for (const { name, facts, ends, check = facts.check } of cases)
   test(`afterStage: ${name}`, () => {
-    const progress = afterStage({ ...facts, run: { ...RUN, ...facts.run } })
+    const progress = nextAfterStage({ ...facts, run: { ...RUN, ...facts.run } })
     assert.equal(progress.path.at(-1), ends)
     assert.equal(progress.check, check)
   })
@@ -92,29 +100,29 @@ const anyCheck = fc.constantFrom('passed', 'soft_failed', 'hard_failed', undefin
 function checkPath(from: v2.RunStatus, path: readonly v2.RunStatus[]): void {
   let at = from
   for (const status of path) {
-    assert.ok(mayMove(at, status), `${at} may become ${status}`)
+    assert.ok(canTransition(at, status), `${at} may become ${status}`)
     at = status
   }
-  assert.ok(isResting(at) || at === 'confirmed', `${at} is somewhere to stay`)
+  assert.ok(isIdle(at) || at === 'confirmed', `${at} is somewhere to stay`)
 }
 
-test('whatever policies say, a run goes only where the table lets it', () => {
+test('runs only make transitions of the table, whatever their policies return', () => {
   fc.assert(
     fc.property(anyRun, anyStage, anyCheck, (run, stage, check) => {
-      checkPath('post_plan_running', afterStage({ run, stage, check }).path)
-      checkPath('planned', afterPolicies(run))
-      const waits = stage === 'awaiting_override' && mayGoOn(run)
-      if (waits) checkPath('policy_override', afterStage({ run, stage: 'passed', check }).path)
-      if (check === 'soft_failed' && mayGoOn(run))
-        checkPath('policy_override', afterCheck({ run, check: 'overridden' }).path)
+      checkPath('post_plan_running', nextAfterStage({ run, stage, check }).path)
+      checkPath('planned', nextAfterPolicies(run))
+      const waits = stage === 'awaiting_override' && canApply(run)
+      if (waits) checkPath('policy_override', nextAfterStage({ run, stage: 'passed', check }).path)
+      if (check === 'soft_failed' && canApply(run))
+        checkPath('policy_override', nextAfterCheck({ run, check: 'overridden' }).path)
     }),
   )
 })
 
-test('nothing that a final failure stands against is ever confirmed', () => {
+test('a run with a final failure is never confirmed', () => {
   fc.assert(
     fc.property(anyRun, anyStage, anyCheck, (run, stage, check) => {
-      const { path } = afterStage({ run, stage, check })
+      const { path } = nextAfterStage({ run, stage, check })
       const isDenied = stage === 'failed' || stage === 'awaiting_override' || check !== 'passed'
       if (isDenied && check !== undefined)
         assert.equal(path.includes('confirmed'), false, JSON.stringify([run, stage, check]))
@@ -122,14 +130,14 @@ test('nothing that a final failure stands against is ever confirmed', () => {
   )
 })
 
-test('every status that ends a run is named by the table, and can be reached', () => {
+test('every terminal status is in the table and reachable', () => {
   // Object.entries of the table gives its statuses.
-  const entries = Object.entries(RUN_MOVES) as [v2.RunStatus, readonly v2.RunStatus[]][]
+  const entries = Object.entries(RUN_TRANSITIONS) as [v2.RunStatus, readonly v2.RunStatus[]][]
   const reached = new Set(entries.flatMap(([, targets]) => targets))
   for (const [status] of entries)
     if (status !== 'pending') assert.ok(reached.has(status), `${status} is reached`)
   assert.deepEqual(
-    entries.filter(([status]) => isEnded(status)).map(([status]) => status),
+    entries.filter(([status]) => isTerminalStatus(status)).map(([status]) => status),
     ['policy_soft_failed', 'applied', 'discarded', 'canceled', 'errored', 'planned_and_finished'],
   )
 })

@@ -5,7 +5,7 @@ type StageStatus = TaskStageRow['status']
 type CheckStatus = PolicyCheckRow['status']
 
 /** Facts about a run whose policies have been evaluated. */
-export interface RunFacts {
+export interface RunProgressInput {
   readonly run: Pick<
     RunRow,
     'planOnly' | 'hasChanges' | 'allowEmptyApply' | 'autoApply' | 'execution'
@@ -27,34 +27,35 @@ export interface RunProgress {
  * Returns the progress after the plan, or after an override of the stage. The stage comes before
  * the check.
  */
-export function afterStage(facts: RunFacts): RunProgress {
-  const { run, stage } = facts
+export function nextAfterStage(input: RunProgressInput): RunProgress {
+  const { run, stage } = input
   if (stage === 'awaiting_override')
     return {
       // Clients that execute runs expect a separate status for it.
       path: [run.execution === undefined ? 'policy_override' : 'post_plan_awaiting_decision'],
-      check: held(facts),
+      check: pendingCheck(input),
     }
   // A failed stage does not change the status of a speculative run.
-  if (stage === 'failed' && !run.planOnly) return { path: ['errored'], check: lost(facts) }
-  const checked = afterCheck(facts)
-  if (facts.check === undefined)
-    return { ...checked, path: ['post_plan_completed', ...checked.path] }
-  return { ...checked, path: ['post_plan_completed', 'policy_checking', ...checked.path] }
+  if (stage === 'failed' && !run.planOnly)
+    return { path: ['errored'], check: unreachableCheck(input) }
+  const progress = nextAfterCheck(input)
+  if (input.check === undefined)
+    return { ...progress, path: ['post_plan_completed', ...progress.path] }
+  return { ...progress, path: ['post_plan_completed', 'policy_checking', ...progress.path] }
 }
 
 /** Returns the progress from the check, or from an override of it. */
-export function afterCheck({ run, check }: Omit<RunFacts, 'stage'>): RunProgress {
+export function nextAfterCheck({ run, check }: Omit<RunProgressInput, 'stage'>): RunProgress {
   switch (check) {
     case 'hard_failed':
     case 'errored':
       return { path: ['errored'], check }
     case 'soft_failed':
-      return { path: [mayGoOn(run) ? 'policy_override' : 'policy_soft_failed'], check }
+      return { path: [canApply(run) ? 'policy_override' : 'policy_soft_failed'], check }
     case undefined:
-      return { path: afterPolicies(run), check }
+      return { path: nextAfterPolicies(run), check }
     default:
-      return { path: ['policy_checked', ...afterPolicies(run)], check }
+      return { path: ['policy_checked', ...nextAfterPolicies(run)], check }
   }
 }
 
@@ -62,8 +63,8 @@ export function afterCheck({ run, check }: Omit<RunFacts, 'stage'>): RunProgress
  * Returns the statuses when no policy blocks the run: its end, an apply, or the wait for a
  * confirmation.
  */
-export function afterPolicies(run: RunFacts['run']): readonly v2.RunStatus[] {
-  if (!mayGoOn(run)) return ['planned_and_finished']
+export function nextAfterPolicies(run: RunProgressInput['run']): readonly v2.RunStatus[] {
+  if (!canApply(run)) return ['planned_and_finished']
   if (run.execution?.savePlan === true) return ['planned_and_saved']
   return run.autoApply ? ['confirmed'] : []
 }
@@ -72,14 +73,18 @@ export function afterPolicies(run: RunFacts['run']): readonly v2.RunStatus[] {
  * Reports whether anything can follow the plan. Otherwise there is nothing to override: a
  * speculative run and a plan without changes do not pause.
  */
-export function mayGoOn({ planOnly, hasChanges, allowEmptyApply }: RunFacts['run']): boolean {
+export function canApply({
+  planOnly,
+  hasChanges,
+  allowEmptyApply,
+}: RunProgressInput['run']): boolean {
   return !planOnly && (hasChanges || allowEmptyApply)
 }
 
-function held({ check }: RunFacts): CheckStatus | undefined {
+function pendingCheck({ check }: RunProgressInput): CheckStatus | undefined {
   return check === undefined ? undefined : 'pending'
 }
 
-function lost({ check }: RunFacts): CheckStatus | undefined {
+function unreachableCheck({ check }: RunProgressInput): CheckStatus | undefined {
   return check === undefined ? undefined : 'unreachable'
 }

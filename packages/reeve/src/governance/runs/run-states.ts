@@ -2,7 +2,7 @@ import type { v2 } from '@reeve/contract'
 import type { RunRow, StatusTimes } from '../../model/index.ts'
 
 /** Allowed status transitions of a run. The last six statuses are terminal. */
-export const RUN_MOVES = {
+export const RUN_TRANSITIONS = {
   pending: ['plan_queued', 'planning', 'canceled', 'errored'],
   plan_queued: ['planning', 'canceled', 'errored'],
   planning: ['planned', 'canceled', 'errored'],
@@ -57,18 +57,18 @@ export const RUN_MOVES = {
   planned_and_finished: [],
 } as const satisfies Record<v2.RunStatus, readonly v2.RunStatus[]>
 
-export function mayMove(from: v2.RunStatus, to: v2.RunStatus): boolean {
-  const targets: readonly v2.RunStatus[] = RUN_MOVES[from]
+export function canTransition(from: v2.RunStatus, to: v2.RunStatus): boolean {
+  const targets: readonly v2.RunStatus[] = RUN_TRANSITIONS[from]
   return targets.includes(to)
 }
 
-export function isEnded(status: v2.RunStatus): boolean {
-  return RUN_MOVES[status].length === 0
+export function isTerminalStatus(status: v2.RunStatus): boolean {
+  return RUN_TRANSITIONS[status].length === 0
 }
 
 /** Reports whether the status is terminal or waits for a user action. */
-export function isResting(status: v2.RunStatus): boolean {
-  return isEnded(status) || AWAITING_OVERRIDE.has(status) || isConfirmable(status)
+export function isIdle(status: v2.RunStatus): boolean {
+  return isTerminalStatus(status) || AWAITING_OVERRIDE.has(status) || isConfirmable(status)
 }
 
 const AWAITING_OVERRIDE: ReadonlySet<v2.RunStatus> = new Set([
@@ -92,33 +92,35 @@ const EXECUTING: ReadonlySet<v2.RunStatus> = new Set([
  * Reports whether the policies have passed or were overridden and the run waits for a confirmation.
  */
 export function isConfirmable(status: v2.RunStatus): boolean {
-  return mayMove(status, 'confirmed')
+  return canTransition(status, 'confirmed')
 }
 
 export function isDiscardable(status: v2.RunStatus): boolean {
-  return mayMove(status, 'discarded')
+  return canTransition(status, 'discarded')
 }
 
 export function isCancelable(status: v2.RunStatus): boolean {
-  return mayMove(status, 'canceled')
+  return canTransition(status, 'canceled')
 }
 
 /** Returns the statuses that are not terminal. */
-export function openStatuses(): readonly v2.RunStatus[] {
+export function activeStatuses(): readonly v2.RunStatus[] {
   // The keys of the table are exactly the statuses.
-  return (Object.keys(RUN_MOVES) as v2.RunStatus[]).filter((status) => !isEnded(status))
+  return (Object.keys(RUN_TRANSITIONS) as v2.RunStatus[]).filter(
+    (status) => !isTerminalStatus(status),
+  )
 }
 
 /** Returns the run after the transitions of `path`, with a timestamp for every status. */
-export function movedRun(run: RunRow, path: readonly v2.RunStatus[], nowMs: number): RunRow {
+export function transitionRun(run: RunRow, path: readonly v2.RunStatus[], nowMs: number): RunRow {
   return {
     ...run,
     status: path.at(-1) ?? run.status,
-    statusMs: path.reduce((times, status) => stamped(times, status, nowMs), run.statusMs),
+    statusMs: path.reduce((times, status) => withStatusTime(times, status, nowMs), run.statusMs),
   }
 }
 
 /** The timestamp of `policy_checked` is `policy-checked-at`. */
-export function stamped(times: StatusTimes, status: string, nowMs: number): StatusTimes {
+export function withStatusTime(times: StatusTimes, status: string, nowMs: number): StatusTimes {
   return { ...times, [`${status.replaceAll('_', '-')}-at`]: nowMs }
 }

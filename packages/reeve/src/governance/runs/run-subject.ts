@@ -1,15 +1,15 @@
 import type { RunRow, WorkspaceRow } from '../../model/index.ts'
-import type { PlainObject } from '../../policy/index.ts'
+import type { JsonObject } from '../../policy/index.ts'
 import { usernameOf } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { workspaceEffectiveTags } from '../projects/tags.ts'
 
 /** Returns the attributes of a run for policies. */
-export function runSubject(context: Pick<GovernanceContext, 'store'>, run: RunRow): PlainObject {
+export function runInput(context: Pick<GovernanceContext, 'store'>, run: RunRow): JsonObject {
   return {
     id: run.id,
     created_at: new Date(run.createdMs).toISOString(),
-    created_by: usernameOf(context, { userId: run.createdById, nameThen: run.createdByName }),
+    created_by: usernameOf(context, { userId: run.createdById, fallbackName: run.createdByName }),
     message: run.message ?? '',
     commit_sha: run.commitSha ?? '',
     is_destroy: run.isDestroy,
@@ -22,15 +22,15 @@ export function runSubject(context: Pick<GovernanceContext, 'store'>, run: RunRo
       // Variables of a run are treated as sensitive.
       run.variableNames.map((name) => [name, { category: 'run', sensitive: true }]),
     ),
-    ...workspaceSubject(context, context.store.tables.workspaces.get(run.workspaceId)),
+    ...workspaceInput(context, context.store.tables.workspaces.get(run.workspaceId)),
   }
 }
 
 /** Returns the project, organization and workspace of a run. */
-export function workspaceSubject(
+export function workspaceInput(
   { store }: Pick<GovernanceContext, 'store'>,
   workspace: WorkspaceRow,
-): PlainObject {
+): JsonObject {
   const { tables } = store
   const project = tables.projects.get(workspace.projectId)
   const organization = tables.organizations.get(workspace.organizationId)

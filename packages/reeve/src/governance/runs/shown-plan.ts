@@ -1,31 +1,31 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type { RunPlanRow } from '../../model/index.ts'
-import { organizationTenant, planOf, redactPlan } from '../../policy/index.ts'
+import { organizationTenant, validatePlan, redactPlan } from '../../policy/index.ts'
 import type { GovernanceContext } from '../context.ts'
-import { readStoredBytes, type StoredPlanRow } from './plan-blobs.ts'
+import { readPlanBytes, type StoredPlanRow } from './plan-blobs.ts'
 
-/** A plan that is redacted here in a millisecond. */
-const REDACTED_HERE_BYTES_MAX = 64 * 1024
+/** Plans up to this size are redacted on the event loop, in about a millisecond. */
+const INLINE_REDACTION_BYTES_MAX = 64 * 1024
 
 /**
- * The plan as callers see it: what it calls sensitive itself is masked; policies alone see that.
- * Undefined before the upload. A large plan is redacted on a thread.
+ * Returns the plan with its sensitive values redacted, as callers see it; only policies see those
+ * values. Undefined before the upload. A large plan is redacted on a worker.
  */
-export async function readShownPlan(
-  context: Pick<GovernanceContext, 'store' | 'sealer' | 'policyAsker'>,
+export async function readRedactedPlan(
+  context: Pick<GovernanceContext, 'store' | 'sealer' | 'policyEngine'>,
   stored: StoredPlanRow & Pick<RunPlanRow, 'organizationId'>,
 ): Promise<Uint8Array | undefined> {
-  const bytes = await readStoredBytes(context, stored)
+  const bytes = await readPlanBytes(context, stored)
   if (bytes === undefined) return undefined
-  const { policyAsker } = context
-  if (bytes.length > REDACTED_HERE_BYTES_MAX && policyAsker.redactPlan !== undefined) {
+  const { policyEngine } = context
+  if (bytes.length > INLINE_REDACTION_BYTES_MAX && policyEngine.redactPlan !== undefined) {
     const origin = { tenant: organizationTenant(stored.organizationId) }
-    const redacted = await policyAsker.redactPlan(bytes, origin)
+    const redacted = await policyEngine.redactPlan(bytes, origin)
     if (redacted.ok) return redacted.value
     throw new Fault('plan-unreadable', redacted.error)
   }
-  // It was read before it was stored.
-  const plan = planOf(JSON.parse(new TextDecoder().decode(bytes)))
+  // The plan was validated before it was stored.
+  const plan = validatePlan(JSON.parse(new TextDecoder().decode(bytes)))
   if (!plan.ok) return undefined
   return new TextEncoder().encode(JSON.stringify(redactPlan(plan.value)))
 }

@@ -1,51 +1,51 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, OrganizationMembershipRow } from '../../model/index.ts'
-import { foldName, put, remove, scopedKey } from '../../state/index.ts'
+import { normalizeName, put, remove, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { activeOwners } from '../organizations/membership-end.ts'
 import { findTeamWith } from './teams.ts'
 
-export interface MemberChange {
+export interface TeamMemberChange {
   readonly teamId: string
-  /** Usernames or user ids, or ids of memberships. */
+  /** Usernames, user IDs, or membership IDs. */
   readonly ids: readonly string[]
-  readonly by: 'user' | 'membership'
+  readonly idType: 'user' | 'membership'
   readonly isRemoval: boolean
 }
 
-/** Adds members of the organization to a team, or takes them out: all or none. */
+/** Adds members of the organization to a team, or removes them, atomically. */
 export async function changeTeamMembers(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  change: MemberChange,
+  change: TeamMemberChange,
 ): Promise<Result<void, GovernanceRefusal>> {
   const { teamId, isRemoval } = change
-  const seen = findTeamWith(context, caller, { teamId, right: 'updateMembers' })
-  if (!seen.ok) return seen
-  const { organizationId, isOwners } = seen.value.team
+  const lookup = findTeamWith(context, caller, { teamId, right: 'updateMembers' })
+  if (!lookup.ok) return lookup
+  const { organizationId, isOwners } = lookup.value.team
   const found = resolveMembers(context, organizationId, change)
   if (!found.ok) return found
   const members = found.value
   const { tables } = context.store
   if (isRemoval && isOwners) {
-    const gone = new Set(members.map(({ id }) => id))
+    const removed = new Set(members.map(({ id }) => id))
     const owners = activeOwners(tables, teamId)
-    if (owners.length > 0 && owners.every((id) => gone.has(id)))
+    if (owners.length > 0 && owners.every((id) => removed.has(id)))
       return err({ code: 'unprocessable', detail: 'The last owner cannot leave the owners team.' })
   }
-  const isIn = ({ id }: OrganizationMembershipRow): boolean =>
+  const isMember = ({ id }: OrganizationMembershipRow): boolean =>
     tables.team_memberships.has(scopedKey(teamId, id))
   await commitWrite(context, {
     action: 'TeamMembersChanged',
     caller,
     organizationId,
-    subjects: [teamId],
+    affectedIds: [teamId],
     changes: isRemoval
-      ? members.filter(isIn).map(({ id }) => remove('team_memberships', scopedKey(teamId, id)))
+      ? members.filter(isMember).map(({ id }) => remove('team_memberships', scopedKey(teamId, id)))
       : members
-          .filter((row) => !isIn(row))
+          .filter((row) => !isMember(row))
           .map(({ id: membershipId, userId }) =>
             put('team_memberships', { teamId, membershipId, organizationId, userId }),
           ),
@@ -53,22 +53,24 @@ export async function changeTeamMembers(
   return ok(undefined)
 }
 
-/** A user that is not there is 400, a membership 422. */
+/** Looks up members. An unknown user gives status 400, an unknown membership 422. */
 function resolveMembers(
   { store }: GovernanceContext,
   organizationId: string,
-  { ids, by }: MemberChange,
+  { ids, idType }: TeamMemberChange,
 ): Result<readonly OrganizationMembershipRow[], GovernanceRefusal> {
   const { users, organization_memberships: memberships } = store.tables
   const found = new Map<string, OrganizationMembershipRow>()
   for (const [i, id] of ids.entries()) {
-    const [named] = users.keysIn('username', foldName(id))
-    const userId = users.has(id) ? id : named
+    const [userIdByName] = users.keysByIndex('username', normalizeName(id))
+    const userId = users.has(id) ? id : userIdByName
     const pair = scopedKey(organizationId, userId ?? '')
-    const [seatId] = by === 'user' ? memberships.keysIn('pair', pair) : [id]
-    const seat = seatId === undefined ? undefined : memberships.find(seatId)
-    if (seat !== undefined && seat.organizationId === organizationId) found.set(seat.id, seat)
-    else if (by === 'user') return err({ code: 'malformed', detail: `User ${id} does not exist` })
+    const [membershipId] = idType === 'user' ? memberships.keysByIndex('pair', pair) : [id]
+    const membership = membershipId === undefined ? undefined : memberships.find(membershipId)
+    if (membership !== undefined && membership.organizationId === organizationId)
+      found.set(membership.id, membership)
+    else if (idType === 'user')
+      return err({ code: 'malformed', detail: `User ${id} does not exist` })
     else {
       const detail = `Organization membership ${id} does not exist`
       return err({ code: 'invalid', problems: [{ pointer: `/data/${i}/id`, detail }] })

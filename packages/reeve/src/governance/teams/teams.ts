@@ -2,28 +2,28 @@ import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
   type OrganizationAccess,
   type TeamRow,
 } from '../../model/index.ts'
-import { foldName, put, remove, scopedKey } from '../../state/index.ts'
+import { normalizeName, put, remove, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import {
-  closeAccess,
+  withImpliedAccess,
   IMPLIED_ACCESS,
   organizationPermissions,
   teamRights,
   type TeamRights,
 } from '../permissions.ts'
-import { findSeat, seatIn, type Seat } from '../standing.ts'
+import { findOrganization, findOrganizationById, type VisibleOrganization } from '../standing.ts'
 
 /** A team visible to the caller, with the caller's permissions on it. */
-export interface SeenTeam extends Seat {
+export interface VisibleTeam extends VisibleOrganization {
   readonly team: TeamRow
   readonly rights: TeamRights
 }
@@ -32,13 +32,13 @@ export function findTeam(
   context: GovernanceContext,
   caller: GovernanceCaller,
   teamId: string,
-): Result<SeenTeam, GovernanceRefusal> {
+): Result<VisibleTeam, GovernanceRefusal> {
   const team = context.store.tables.teams.find(teamId)
-  if (team === undefined) return err(UNSEEN)
-  const seat = seatIn(context, caller, team.organizationId)
-  if (!seat.ok) return seat
-  const rights = teamRights(seat.value.standing, team)
-  return rights.read ? ok({ ...seat.value, team, rights }) : err(UNSEEN)
+  if (team === undefined) return err(NOT_FOUND)
+  const found = findOrganizationById(context, caller, team.organizationId)
+  if (!found.ok) return found
+  const rights = teamRights(found.value.role, team)
+  return rights.read ? ok({ ...found.value, team, rights }) : err(NOT_FOUND)
 }
 
 /** Returns the team if the caller has the permission on it. */
@@ -46,69 +46,69 @@ export function findTeamWith(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { teamId, right }: { readonly teamId: string; readonly right: keyof TeamRights },
-): Result<SeenTeam, GovernanceRefusal> {
-  const seen = findTeam(context, caller, teamId)
-  return seen.ok && !seen.value.rights[right] ? err(UNSEEN) : seen
+): Result<VisibleTeam, GovernanceRefusal> {
+  const found = findTeam(context, caller, teamId)
+  return found.ok && !found.value.rights[right] ? err(NOT_FOUND) : found
 }
 
 export interface TeamSearch {
   readonly organizationName: string
-  readonly part?: string | undefined
+  readonly nameContains?: string | undefined
   readonly names?: readonly string[] | undefined
-  readonly skip: number
-  readonly take: number
+  readonly offset: number
+  readonly limit: number
 }
 
 /** Lists visible teams and the caller's own secret ones: owners first, then by name. */
 export function listTeams(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  wish: TeamSearch,
-): Result<{ readonly teams: readonly SeenTeam[]; readonly total: number }, GovernanceRefusal> {
-  const seat = findSeat(context, caller, wish.organizationName)
-  if (!seat.ok) return seat
+  request: TeamSearch,
+): Result<{ readonly teams: readonly VisibleTeam[]; readonly total: number }, GovernanceRefusal> {
+  const found = findOrganization(context, caller, request.organizationName)
+  if (!found.ok) return found
   const { tables } = context.store
-  const { standing, organization } = seat.value
-  const names = wish.names === undefined ? undefined : new Set(wish.names.map(foldName))
+  const { role, organization } = found.value
+  const names = request.names === undefined ? undefined : new Set(request.names.map(normalizeName))
   const visible = tables.teams
-    .rowsIn('organization', organization.id)
-    .filter((team) => teamRights(standing, team).read)
-    .filter(({ name }) => names === undefined || names.has(foldName(name)))
-  const part = context.lists.teams.page({
+    .rowsByIndex('organization', organization.id)
+    .filter((team) => teamRights(role, team).read)
+    .filter(({ name }) => names === undefined || names.has(normalizeName(name)))
+  const page = context.lists.teams.page({
     scope: organization.id,
     order: 'name',
-    search: wish.part,
-    within: new Set(visible.map(({ id }) => id)),
-    skip: wish.skip,
-    take: wish.take,
+    search: request.nameContains,
+    restrictTo: new Set(visible.map(({ id }) => id)),
+    skip: request.offset,
+    take: request.limit,
   })
-  const teams = part.keys.map((id): SeenTeam => {
+  const teams = page.keys.map((id): VisibleTeam => {
     const team = tables.teams.get(id)
-    return { ...seat.value, team, rights: teamRights(standing, team) }
+    return { ...found.value, team, rights: teamRights(role, team) }
   })
-  return ok({ teams, total: part.total })
+  return ok({ teams, total: page.total })
 }
 
 /** Returns the organization if the caller may create teams in it. */
-export function findTeamMaker(
+export function findOrganizationForNewTeam(
   context: GovernanceContext,
   caller: GovernanceCaller,
   organizationName: string,
-): Result<Seat, GovernanceRefusal> {
-  const seat = findSeat(context, caller, organizationName)
-  if (!seat.ok) return seat
-  return organizationPermissions(seat.value.standing)['can-create-team'] ? seat : err(UNSEEN)
+): Result<VisibleOrganization, GovernanceRefusal> {
+  const found = findOrganization(context, caller, organizationName)
+  if (!found.ok) return found
+  return organizationPermissions(found.value.role)['can-create-team'] ? found : err(NOT_FOUND)
 }
 
 export async function createTeam(
   context: GovernanceContext,
   caller: GovernanceCaller,
   request: { readonly organizationName: string; readonly data: v2.TeamCreateRequest['data'] },
-): Promise<Result<SeenTeam, GovernanceRefusal>> {
-  const seat = findTeamMaker(context, caller, request.organizationName)
-  if (!seat.ok) return seat
+): Promise<Result<VisibleTeam, GovernanceRefusal>> {
+  const found = findOrganizationForNewTeam(context, caller, request.organizationName)
+  if (!found.ok) return found
   const { attributes } = request.data
-  const { organization, standing } = seat.value
+  const { organization, role } = found.value
   const team: TeamRow = {
     id: newId(context.ids, 'teams'),
     organizationId: organization.id,
@@ -116,33 +116,33 @@ export async function createTeam(
     isOwners: false,
     visibility: attributes.visibility ?? 'secret',
     allowMemberTokenManagement: attributes['allow-member-token-management'] ?? true,
-    organizationAccess: mergedAccess([], attributes['organization-access']),
+    organizationAccess: mergeAccess([], attributes['organization-access']),
     createdMs: context.clock.nowMs(),
   }
-  const problems = teamProblems(context, { ...seat.value, team, attributes, before: undefined })
+  const problems = teamProblems(context, { ...found.value, team, attributes, before: undefined })
   if (problems.length > 0) return err({ code: 'invalid', problems })
   await commitWrite(context, {
     action: 'TeamCreated',
     caller,
     organizationId: organization.id,
-    subjects: [team.id],
+    affectedIds: [team.id],
     changes: [put('teams', team)],
   })
-  return ok({ ...seat.value, team, rights: teamRights(standing, team) })
+  return ok({ ...found.value, team, rights: teamRights(role, team) })
 }
 
 /** Merges access by key, and adds implied access. */
-function mergedAccess(
+function mergeAccess(
   before: readonly OrganizationAccess[],
-  given: Readonly<Partial<Record<OrganizationAccess, boolean>>> = {},
+  requested: Readonly<Partial<Record<OrganizationAccess, boolean>>> = {},
 ): readonly OrganizationAccess[] {
-  const kept = new Set(before.filter((name) => given[name] !== false))
-  for (const name of v2.ORGANIZATION_ACCESS) if (given[name] === true) kept.add(name)
-  const closed = closeAccess(kept)
-  return v2.ORGANIZATION_ACCESS.filter((name) => closed.has(name))
+  const merged = new Set(before.filter((name) => requested[name] !== false))
+  for (const name of v2.ORGANIZATION_ACCESS) if (requested[name] === true) merged.add(name)
+  const withImplied = withImpliedAccess(merged)
+  return v2.ORGANIZATION_ACCESS.filter((name) => withImplied.has(name))
 }
 
-interface TeamWish extends Seat {
+interface TeamInput extends VisibleOrganization {
   readonly before: TeamRow | undefined
   readonly team: TeamRow
   readonly attributes: NonNullable<v2.TeamUpdateRequest['data']['attributes']>
@@ -150,13 +150,13 @@ interface TeamWish extends Seat {
 
 function teamProblems(
   { store }: GovernanceContext,
-  { before, team, attributes, standing }: TeamWish,
+  { before, team, attributes, role }: TeamInput,
 ): readonly AttributeProblem[] {
-  const group = scopedKey(team.organizationId, foldName(team.name))
-  const [taken] = store.tables.teams.keysIn('name', group)
+  const group = scopedKey(team.organizationId, normalizeName(team.name))
+  const [existingId] = store.tables.teams.keysByIndex('name', group)
   const pointer = '/data/attributes'
   const problems: AttributeProblem[] = []
-  if (taken !== undefined && taken !== before?.id)
+  if (existingId !== undefined && existingId !== before?.id)
     problems.push({ pointer: `${pointer}/name`, detail: 'Name has already been taken' })
   if (before?.isOwners === true && team.name !== before.name)
     problems.push({ pointer: `${pointer}/name`, detail: 'Name of the owners team is read-only' })
@@ -169,10 +169,10 @@ function teamProblems(
           detail: `Organization access ${one} is needed by ${name}`,
         })
   // Owners implicitly have all access, which can be neither granted nor revoked.
-  const isTakenAway = team.isOwners && Object.values(access).includes(false)
+  const revokesOwnersAccess = team.isOwners && Object.values(access).includes(false)
   const isNewAccess =
-    isTakenAway || !isEqual(before?.organizationAccess ?? [], team.organizationAccess)
-  const rights = teamRights(standing, team)
+    revokesOwnersAccess || !isEqual(before?.organizationAccess ?? [], team.organizationAccess)
+  const rights = teamRights(role, team)
   if (isNewAccess && !rights.updateAccess)
     problems.push({
       pointer: `${pointer}/organization-access`,
@@ -187,11 +187,11 @@ export async function updateTeam(
   context: GovernanceContext,
   caller: GovernanceCaller,
   request: { readonly teamId: string; readonly data: v2.TeamUpdateRequest['data'] },
-): Promise<Result<SeenTeam, GovernanceRefusal>> {
-  const seen = findTeamWith(context, caller, { teamId: request.teamId, right: 'update' })
-  if (!seen.ok) return seen
+): Promise<Result<VisibleTeam, GovernanceRefusal>> {
+  const found = findTeamWith(context, caller, { teamId: request.teamId, right: 'update' })
+  if (!found.ok) return found
   const { attributes = {} } = request.data
-  const { team: before, standing, organization } = seen.value
+  const { team: before, role, organization } = found.value
   const team: TeamRow = {
     ...before,
     name: attributes.name ?? before.name,
@@ -200,18 +200,18 @@ export async function updateTeam(
       attributes['allow-member-token-management'] ?? before.allowMemberTokenManagement,
     organizationAccess: before.isOwners
       ? before.organizationAccess
-      : mergedAccess(before.organizationAccess, attributes['organization-access']),
+      : mergeAccess(before.organizationAccess, attributes['organization-access']),
   }
-  const problems = teamProblems(context, { standing, organization, before, team, attributes })
+  const problems = teamProblems(context, { role, organization, before, team, attributes })
   if (problems.length > 0) return err({ code: 'invalid', problems })
   await commitWrite(context, {
     action: 'TeamUpdated',
     caller,
     organizationId: team.organizationId,
-    subjects: [team.id],
+    affectedIds: [team.id],
     changes: isEqual(before, team) ? [] : [put('teams', team)],
   })
-  return ok({ ...seen.value, team, rights: teamRights(standing, team) })
+  return ok({ ...found.value, team, rights: teamRights(role, team) })
 }
 
 /** Deletes a team with its tokens, members and accesses. */
@@ -220,9 +220,9 @@ export async function deleteTeam(
   caller: GovernanceCaller,
   teamId: string,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seen = findTeamWith(context, caller, { teamId, right: 'update' })
-  if (!seen.ok) return seen
-  if (seen.value.team.isOwners)
+  const found = findTeamWith(context, caller, { teamId, right: 'update' })
+  if (!found.ok) return found
+  if (found.value.team.isOwners)
     return err({ code: 'unprocessable', detail: 'The owners team cannot be deleted.' })
   const { tables } = context.store
   const rows = [
@@ -234,11 +234,11 @@ export async function deleteTeam(
   await commitWrite(context, {
     action: 'TeamDeleted',
     caller,
-    organizationId: seen.value.team.organizationId,
-    subjects: [teamId],
+    organizationId: found.value.team.organizationId,
+    affectedIds: [teamId],
     changes: [
       ...rows.flatMap(([table, index, group]) =>
-        [...tables[table].keysIn(index, group)].map((key) => remove(table, key)),
+        [...tables[table].keysByIndex(index, group)].map((key) => remove(table, key)),
       ),
       remove('teams', teamId),
     ],

@@ -2,19 +2,19 @@ import { v2 } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  invalid,
-  UNSEEN,
+  invalidAttribute,
+  NOT_FOUND,
   type ApiTokenKind,
   type ApiTokenRow,
   type GovernanceRefusal,
 } from '../../model/index.ts'
-import { foldName, put, remove, scopedKey } from '../../state/index.ts'
-import { findShownUser, isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
+import { normalizeName, put, remove, scopedKey } from '../../state/index.ts'
+import { findPublicUser, isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId, newSecret } from '../ids.ts'
 import { organizationPermissions, teamRights } from '../permissions.ts'
-import { findSeat } from '../standing.ts'
+import { findOrganization } from '../standing.ts'
 import { findTeamWith } from '../teams/teams.ts'
 
 /** Owner of tokens. */
@@ -31,10 +31,10 @@ export function organizationTokenOwner(
   caller: GovernanceCaller,
   { name, kind }: { readonly name: string; readonly kind: 'organization' | 'audit-trails' },
 ): Result<TokenOwner, GovernanceRefusal> {
-  const seat = findSeat(context, caller, name)
-  if (!seat.ok) return seat
-  if (!organizationPermissions(seat.value.standing)['can-update-api-token']) return err(UNSEEN)
-  const { id } = seat.value.organization
+  const found = findOrganization(context, caller, name)
+  if (!found.ok) return found
+  if (!organizationPermissions(found.value.role)['can-update-api-token']) return err(NOT_FOUND)
+  const { id } = found.value.organization
   return ok({ kind, ownerId: id, organizationId: id })
 }
 
@@ -43,9 +43,9 @@ export function teamTokenOwner(
   caller: GovernanceCaller,
   teamId: string,
 ): Result<TokenOwner, GovernanceRefusal> {
-  const seen = findTeamWith(context, caller, { teamId, right: 'manageTokens' })
-  if (!seen.ok) return seen
-  const { organizationId } = seen.value.team
+  const found = findTeamWith(context, caller, { teamId, right: 'manageTokens' })
+  if (!found.ok) return found
+  const { organizationId } = found.value.team
   return ok({ kind: 'team', ownerId: teamId, organizationId })
 }
 
@@ -56,7 +56,8 @@ export function userTokenOwner(
   userId: string,
 ): Result<TokenOwner, GovernanceRefusal> {
   const isOwn = caller.kind === 'user' && caller.userId === userId
-  if (!store.tables.users.has(userId) || !(isOwn || isSiteAdministrator(caller))) return err(UNSEEN)
+  if (!store.tables.users.has(userId) || !(isOwn || isSiteAdministrator(caller)))
+    return err(NOT_FOUND)
   return ok({ kind: 'user', ownerId: userId, organizationId: null })
 }
 
@@ -66,22 +67,22 @@ export function tokensOf(
   { kind, ownerId }: Pick<TokenOwner, 'kind' | 'ownerId'>,
 ): readonly ApiTokenRow[] {
   return store.tables.api_tokens
-    .rowsIn('owner', scopedKey(kind, ownerId))
+    .rowsByIndex('owner', scopedKey(kind, ownerId))
     .toSorted((a, b) => a.createdMs - b.createdMs || compareText(a.id, b.id))
 }
 
 /** Returns the single token without description of an organization or team. */
-export function findSingleToken(
+export function findUnnamedToken(
   context: GovernanceContext,
   owner: TokenOwner,
 ): Result<ApiTokenRow, GovernanceRefusal> {
   const token = tokensOf(context, owner).find(({ description }) => description === null)
-  return token === undefined ? err(UNSEEN) : ok(token)
+  return token === undefined ? err(NOT_FOUND) : ok(token)
 }
 
 type TokenAttributes = NonNullable<v2.AuthenticationTokenRequest['data']['attributes']>
 
-export interface MadeToken {
+export interface CreatedToken {
   readonly token: ApiTokenRow
   /** Returned only once. */
   readonly secret: string
@@ -91,23 +92,23 @@ export interface NewToken {
   readonly owner: TokenOwner
   readonly attributes: TokenAttributes | undefined
   /** Creates the single token without description; the previous one is revoked. */
-  readonly isSingle: boolean
+  readonly isUnnamed: boolean
 }
 
 export async function createToken(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { owner, attributes = {}, isSingle }: NewToken,
-): Promise<Result<MadeToken, GovernanceRefusal>> {
+  { owner, attributes = {}, isUnnamed }: NewToken,
+): Promise<Result<CreatedToken, GovernanceRefusal>> {
   const nowMs = context.clock.nowMs()
-  const expiresMs = readExpiry(owner.kind, attributes['expired-at'] ?? null, nowMs)
+  const expiresMs = resolveExpiry(owner.kind, attributes['expired-at'] ?? null, nowMs)
   if (!expiresMs.ok) return expiresMs
   // An empty description counts as one: only a token with none at all is the single token of its
   // owner.
-  const description = isSingle ? null : (attributes.description ?? null)
-  const others = tokensOf(context, owner)
-  const isTaken = others.some((one) => one.description === description)
-  if (owner.kind === 'team' && !isSingle && isTaken) return err(DESCRIPTION_TAKEN)
+  const description = isUnnamed ? null : (attributes.description ?? null)
+  const existing = tokensOf(context, owner)
+  const isTaken = existing.some((one) => one.description === description)
+  if (owner.kind === 'team' && !isUnnamed && isTaken) return err(DESCRIPTION_TAKEN)
   const secret = newSecret(context.ids)
   const token: ApiTokenRow = {
     id: newId(context.ids, 'authentication-tokens'),
@@ -119,12 +120,12 @@ export async function createToken(
     lastUsedMs: null,
     expiresMs: expiresMs.value,
   }
-  const replaced = isSingle ? others.filter((one) => one.description === null) : []
+  const replaced = isUnnamed ? existing.filter((one) => one.description === null) : []
   await commitWrite(context, {
     action: 'TokenCreated',
     caller,
     organizationId: owner.organizationId,
-    subjects: [token.id],
+    affectedIds: [token.id],
     changes: [...replaced.map(({ id }) => remove('api_tokens', id)), put('api_tokens', token)],
   })
   return ok({ token, secret })
@@ -143,16 +144,16 @@ const DESCRIPTION_TAKEN: GovernanceRefusal = {
 }
 
 /** Returns the expiry: by default two years for teams and organizations, none for users. */
-function readExpiry(
+function resolveExpiry(
   kind: ApiTokenKind,
-  given: string | null,
+  requested: string | null,
   nowMs: number,
 ): Result<number | null, GovernanceRefusal> {
-  if (given === null)
+  if (requested === null)
     return ok(kind === 'user' ? null : yearsAfter(nowMs, v2.TOKEN_LIFETIME_YEARS_DEFAULT))
-  const expiresMs = Date.parse(given)
+  const expiresMs = Date.parse(requested)
   if (expiresMs > nowMs) return ok(expiresMs)
-  return err(invalid('/data/attributes/expired-at', 'Expired at must be in the future'))
+  return err(invalidAttribute('/data/attributes/expired-at', 'Expired at must be in the future'))
 }
 
 /** Returns the same date and time years later; February 29 becomes March 1. */
@@ -168,12 +169,12 @@ export function findToken(
   tokenId: string,
 ): Result<ApiTokenRow, GovernanceRefusal> {
   const token = context.store.tables.api_tokens.find(tokenId)
-  if (token === undefined) return err(UNSEEN)
-  const owner = managedOwner(context, caller, token)
+  if (token === undefined) return err(NOT_FOUND)
+  const owner = findManagedOwner(context, caller, token)
   return owner.ok ? ok(token) : owner
 }
 
-function managedOwner(
+function findManagedOwner(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { kind, ownerId }: ApiTokenRow,
@@ -199,7 +200,7 @@ export async function revokeToken(
     action: 'TokenDeleted',
     caller,
     organizationId,
-    subjects: [id],
+    affectedIds: [id],
     changes: [remove('api_tokens', id)],
   })
   return ok(undefined)
@@ -208,7 +209,7 @@ export async function revokeToken(
 export interface TeamTokenSearch {
   readonly organizationName: string
   /** Substring of the team name. */
-  readonly part?: string | undefined
+  readonly nameContains?: string | undefined
   readonly sort?: string | undefined
 }
 
@@ -216,15 +217,15 @@ export interface TeamTokenSearch {
 export function listTeamTokens(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { organizationName, part = '', sort = '' }: TeamTokenSearch,
+  { organizationName, nameContains = '', sort = '' }: TeamTokenSearch,
 ): Result<readonly ApiTokenRow[], GovernanceRefusal> {
-  const seat = findSeat(context, caller, organizationName)
-  if (!seat.ok) return seat
+  const lookup = findOrganization(context, caller, organizationName)
+  if (!lookup.ok) return lookup
   const { teams } = context.store.tables
   const found = teams
-    .rowsIn('organization', seat.value.organization.id)
-    .filter((team) => teamRights(seat.value.standing, team).manageTokens)
-    .filter(({ name }) => foldName(name).includes(foldName(part)))
+    .rowsByIndex('organization', lookup.value.organization.id)
+    .filter((team) => teamRights(lookup.value.role, team).manageTokens)
+    .filter(({ name }) => normalizeName(name).includes(normalizeName(nameContains)))
   const tokens = found.flatMap(({ id }) => tokensOf(context, { kind: 'team', ownerId: id }))
   return ok(tokens.toSorted(tokenOrder(context, sort)))
 }
@@ -236,7 +237,7 @@ function tokenOrder(
   const isDescending = sort.startsWith('-')
   const key = isDescending ? sort.slice(1) : sort
   const valueOf = (row: ApiTokenRow): string | number => {
-    if (key === 'created-by') return findShownUser(context, row.createdById)?.username ?? ''
+    if (key === 'created-by') return findPublicUser(context, row.createdById)?.username ?? ''
     if (key === 'expired-at') return row.expiresMs ?? Infinity
     return key === 'last-used-at' ? (row.lastUsedMs ?? 0) : row.createdMs
   }

@@ -2,24 +2,24 @@ import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
   type UserRow,
 } from '../../model/index.ts'
-import { foldName, put, remove, scopedKey, type Change } from '../../state/index.ts'
+import { normalizeName, put, remove, scopedKey, type Change } from '../../state/index.ts'
 import {
-  findShownUser,
+  findPublicUser,
   isReservedUsername,
   isSiteAdministrator,
   type GovernanceCaller,
-  type ShownUser,
+  type PublicUser,
 } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import { SITE_SCOPE, type GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { ListPart } from '../list-index.ts'
-import { isLastOwner, membershipEnd } from '../organizations/membership-end.ts'
+import type { ListPage } from '../list-index.ts'
+import { isLastOwner, deleteMembershipChanges } from '../organizations/membership-end.ts'
 
 /**
  * Creates a user. There is no sign-up: the site administrator creates users and hands out their
@@ -30,7 +30,7 @@ export async function createUser(
   caller: GovernanceCaller,
   attributes: v2.UserCreateRequest['data']['attributes'],
 ): Promise<Result<UserRow, GovernanceRefusal>> {
-  if (!isSiteAdministrator(caller)) return err(UNSEEN)
+  if (!isSiteAdministrator(caller)) return err(NOT_FOUND)
   const { username, email } = attributes
   const problems = userProblems(context, { username, email })
   if (problems.length > 0) return err({ code: 'invalid', problems })
@@ -45,30 +45,31 @@ export async function createUser(
     action: 'UserCreated',
     caller,
     organizationId: null,
-    subjects: [user.id],
+    affectedIds: [user.id],
     changes: [put('users', user)],
   })
   return ok(user)
 }
 
-interface UserWish {
+interface UserInput {
   /** ID of an existing user; undefined for a new one. */
   readonly id?: string
   readonly username?: string | undefined
   readonly email?: string | undefined
 }
 
-function userProblems({ store }: GovernanceContext, wish: UserWish): readonly AttributeProblem[] {
+function userProblems({ store }: GovernanceContext, input: UserInput): readonly AttributeProblem[] {
   const problems: AttributeProblem[] = []
   for (const name of ['username', 'email'] as const) {
-    const value = wish[name]
+    const value = input[name]
     if (value === undefined) continue
-    const [taken] = store.tables.users.keysIn(name, foldName(value))
+    const [existingId] = store.tables.users.keysByIndex(name, normalizeName(value))
     // The current value is always accepted.
-    if (taken !== undefined && taken === wish.id) continue
+    if (existingId !== undefined && existingId === input.id) continue
     const word = name === 'email' ? 'Email' : 'Username'
     const pointer = `/data/attributes/${name}`
-    if (taken !== undefined) problems.push({ pointer, detail: `${word} has already been taken` })
+    if (existingId !== undefined)
+      problems.push({ pointer, detail: `${word} has already been taken` })
     else if (name === 'username' && isReservedUsername(value))
       problems.push({ pointer, detail: `${word} is reserved` })
   }
@@ -83,23 +84,25 @@ export async function updateAccount(
 ): Promise<Result<void, GovernanceRefusal>> {
   const { tables } = context.store
   const before = caller.kind === 'user' ? tables.users.find(caller.userId) : undefined
-  if (before === undefined) return err(UNSEEN)
+  if (before === undefined) return err(NOT_FOUND)
   const { username, email } = attributes
   const problems = userProblems(context, { id: before.id, username, email })
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const user = { ...before, username: username ?? before.username, email: email ?? before.email }
-  const seats = tables.organization_memberships.rowsIn('user', user.id)
+  const memberships = tables.organization_memberships.rowsByIndex('user', user.id)
   await commitWrite(context, {
     action: 'UserUpdated',
     caller,
     organizationId: null,
-    subjects: [user.id],
+    affectedIds: [user.id],
     changes: isEqual(before, user)
       ? []
       : [
           put('users', user),
           // Written after the user, because the index of memberships contains the username.
-          ...seats.map((row) => put('organization_memberships', { ...row, email: user.email })),
+          ...memberships.map((row) =>
+            put('organization_memberships', { ...row, email: user.email }),
+          ),
         ],
   })
   return ok(undefined)
@@ -114,16 +117,16 @@ export async function deleteUser(
   userId: string,
 ): Promise<Result<void, GovernanceRefusal>> {
   const { tables } = context.store
-  if (!isSiteAdministrator(caller) || !tables.users.has(userId)) return err(UNSEEN)
-  const seats = tables.organization_memberships.rowsIn('user', userId)
-  const owned = seats.find((row) => isLastOwner(tables, row))
-  if (owned !== undefined) {
-    const { name } = tables.organizations.get(owned.organizationId)
+  if (!isSiteAdministrator(caller) || !tables.users.has(userId)) return err(NOT_FOUND)
+  const memberships = tables.organization_memberships.rowsByIndex('user', userId)
+  const lastOwned = memberships.find((row) => isLastOwner(tables, row))
+  if (lastOwned !== undefined) {
+    const { name } = tables.organizations.get(lastOwned.organizationId)
     return err({ code: 'unprocessable', detail: `The user is the last owner of ${name}.` })
   }
-  const tokens = [...tables.api_tokens.keysIn('owner', scopedKey('user', userId))]
+  const tokens = [...tables.api_tokens.keysByIndex('owner', scopedKey('user', userId))]
   const changes: Change[] = [
-    ...seats.flatMap((row) => membershipEnd(tables, row.id)),
+    ...memberships.flatMap((row) => deleteMembershipChanges(tables, row.id)),
     ...tokens.map((id) => remove('api_tokens', id)),
     remove('users', userId),
   ]
@@ -131,7 +134,7 @@ export async function deleteUser(
     action: 'UserDeleted',
     caller,
     organizationId: null,
-    subjects: [userId],
+    affectedIds: [userId],
     changes,
   })
   return ok(undefined)
@@ -141,41 +144,50 @@ export async function deleteUser(
 export function listUsers(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  wish: { readonly part?: string | undefined; readonly skip: number; readonly take: number },
-): Result<ListPart, GovernanceRefusal> {
-  if (!isSiteAdministrator(caller)) return err(UNSEEN)
-  const { part: search, skip, take } = wish
-  return ok(context.lists.users.page({ scope: SITE_SCOPE, order: 'name', search, skip, take }))
+  request: { readonly part?: string | undefined; readonly offset: number; readonly limit: number },
+): Result<ListPage, GovernanceRefusal> {
+  if (!isSiteAdministrator(caller)) return err(NOT_FOUND)
+  const { part: search, offset, limit } = request
+  return ok(
+    context.lists.users.page({
+      scope: SITE_SCOPE,
+      order: 'name',
+      search,
+      skip: offset,
+      take: limit,
+    }),
+  )
 }
 
 /**
- * Returns a user that shares an organization with the caller; service users are visible in their
- * own.
+ * Returns a user that shares an organization with the caller. A service user is visible in its own
+ * organization.
  */
 export function findVisibleUser(
   context: GovernanceContext,
   caller: GovernanceCaller,
   userId: string,
-): Result<ShownUser, GovernanceRefusal> {
-  const user = findShownUser(context, userId)
-  if (user === undefined) return err(UNSEEN)
+): Result<PublicUser, GovernanceRefusal> {
+  const user = findPublicUser(context, userId)
+  if (user === undefined) return err(NOT_FOUND)
   if (isSiteAdministrator(caller) || caller.userId === userId) return ok(user)
-  const mine = new Set(organizationIdsOf(context, caller))
-  const theirs = user.organizationId === null ? seatsOf(context, userId) : [user.organizationId]
-  return theirs.some((id) => mine.has(id)) ? ok(user) : err(UNSEEN)
+  const mine = new Set(callerOrganizationIds(context, caller))
+  const theirs =
+    user.organizationId === null ? activeOrganizationIds(context, userId) : [user.organizationId]
+  return theirs.some((id) => mine.has(id)) ? ok(user) : err(NOT_FOUND)
 }
 
-function organizationIdsOf(
+function callerOrganizationIds(
   context: GovernanceContext,
   caller: GovernanceCaller,
 ): readonly string[] {
-  if (caller.kind === 'user') return seatsOf(context, caller.userId)
+  if (caller.kind === 'user') return activeOrganizationIds(context, caller.userId)
   return caller.kind === 'team' || caller.kind === 'organization' ? [caller.organizationId] : []
 }
 
-function seatsOf({ store }: GovernanceContext, userId: string): readonly string[] {
+function activeOrganizationIds({ store }: GovernanceContext, userId: string): readonly string[] {
   return store.tables.organization_memberships
-    .rowsIn('user', userId)
+    .rowsByIndex('user', userId)
     .filter(({ status }) => status === 'active')
     .map(({ organizationId }) => organizationId)
 }

@@ -1,49 +1,57 @@
 import type { VariableSetRow } from '../../model/index.ts'
 import type { GovernanceContext } from '../context.ts'
-import type { Standing } from '../permissions.ts'
+import type { OrganizationRole } from '../permissions.ts'
 
 export type VariableSetRight = 'read' | 'update'
 
 /** Permissions of a caller on the variable sets of an organization. */
-export interface SetReach {
+export interface VariableSetAccess {
   readonly managesAll: boolean
   /** Projects whose own sets the caller may write. */
-  readonly written: ReadonlySet<string>
+  readonly writableProjects: ReadonlySet<string>
   /** Projects whose variable sets or variables the caller may read. */
-  readonly projects: ReadonlySet<string>
+  readonly readableProjects: ReadonlySet<string>
   /** Workspaces whose variables the caller may read. */
-  readonly workspaces: ReadonlySet<string>
+  readonly readableWorkspaces: ReadonlySet<string>
 }
 
 /**
  * Returns the permissions. The cost depends on the accesses of the caller's teams, not on the size
  * of the organization.
  */
-export function reachOf({ store }: GovernanceContext, standing: Standing): SetReach {
-  const { isOwner, access, teamIds } = standing
-  const { team_projects: onProjects, team_workspaces: onWorkspaces } = store.tables
+export function variableSetAccess(
+  { store }: GovernanceContext,
+  role: OrganizationRole,
+): VariableSetAccess {
+  const { isOwner, access, teamIds } = role
+  const { team_projects: projectAccesses, team_workspaces: workspaceAccesses } = store.tables
   if (isOwner || access.has('manage-workspaces'))
-    return { managesAll: true, written: NONE, projects: NONE, workspaces: NONE }
+    return {
+      managesAll: true,
+      writableProjects: NONE,
+      readableProjects: NONE,
+      readableWorkspaces: NONE,
+    }
   const ids = [...teamIds]
-  const given = ids.flatMap((id) => onProjects.rowsIn('team', id))
-  const single = ids.flatMap((id) => onWorkspaces.rowsIn('team', id))
+  const ofProjects = ids.flatMap((id) => projectAccesses.rowsByIndex('team', id))
+  const ofWorkspaces = ids.flatMap((id) => workspaceAccesses.rowsByIndex('team', id))
   return {
     managesAll: false,
-    written: new Set(
-      given
+    writableProjects: new Set(
+      ofProjects
         .filter(({ projectAccess }) => projectAccess['variable-sets'] === 'write')
         .map(({ projectId }) => projectId),
     ),
-    projects: new Set(
-      given
+    readableProjects: new Set(
+      ofProjects
         .filter(
           ({ projectAccess, workspaceAccess }) =>
             projectAccess['variable-sets'] !== 'none' || workspaceAccess.variables !== 'none',
         )
         .map(({ projectId }) => projectId),
     ),
-    workspaces: new Set(
-      single
+    readableWorkspaces: new Set(
+      ofWorkspaces
         .filter(({ values }) => values.variables !== 'none')
         .map(({ workspaceId }) => workspaceId),
     ),
@@ -55,26 +63,30 @@ const NONE: ReadonlySet<string> = new Set()
 type SetOwner = Pick<VariableSetRow, 'projectId'>
 
 /** Sets of the organization require permission to manage all workspaces. */
-export function mayWrite({ managesAll, written }: SetReach, { projectId }: SetOwner): boolean {
-  return managesAll || (projectId !== null && written.has(projectId))
+export function mayWriteSet(
+  { managesAll, writableProjects }: VariableSetAccess,
+  { projectId }: SetOwner,
+): boolean {
+  return managesAll || (projectId !== null && writableProjects.has(projectId))
 }
 
 /** Permission to read the variables of a workspace includes the sets that its runs receive. */
-export function mayRead(
+export function mayReadSet(
   { store }: GovernanceContext,
-  reach: SetReach,
+  access: VariableSetAccess,
   set: Pick<VariableSetRow, 'id' | 'projectId' | 'global'>,
 ): boolean {
-  if (mayWrite(reach, set)) return true
-  const { projects, workspaces } = reach
-  if (projects.size + workspaces.size === 0) return false
-  if (set.global || (set.projectId !== null && projects.has(set.projectId))) return true
+  if (mayWriteSet(access, set)) return true
+  const { readableProjects, readableWorkspaces } = access
+  if (readableProjects.size + readableWorkspaces.size === 0) return false
+  if (set.global || (set.projectId !== null && readableProjects.has(set.projectId))) return true
   const { variable_set_members: members, workspaces: rows } = store.tables
   return members
-    .rowsIn('set', set.id)
+    .rowsByIndex('set', set.id)
     .some(({ relation, memberId }) =>
       relation === 'projects'
-        ? projects.has(memberId)
-        : workspaces.has(memberId) || projects.has(rows.find(memberId)?.projectId ?? ''),
+        ? readableProjects.has(memberId)
+        : readableWorkspaces.has(memberId) ||
+          readableProjects.has(rows.find(memberId)?.projectId ?? ''),
     )
 }

@@ -1,9 +1,9 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  invalid,
+  invalidAttribute,
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type SetVariableRow,
 } from '../../model/index.ts'
@@ -11,40 +11,40 @@ import { put, remove, scopedKey, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite, type GovernanceAction } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { oldestFirst } from '../by-creation.ts'
+import { rowsByCreation } from '../by-creation.ts'
 import {
-  changedFields,
+  applyVariableAttributes,
   keyProblems,
-  newFields,
+  newVariableFields,
   sensitiveProblems,
 } from '../variables/variable-fields.ts'
-import { findVariableSet, type SeenVariableSet } from './find-variable-set.ts'
+import { findVariableSet, type VisibleVariableSet } from './find-variable-set.ts'
 import type { VariableSetRight } from './set-rights.ts'
 
-export interface SeenSetVariable extends SeenVariableSet {
+export interface VisibleSetVariable extends VisibleVariableSet {
   readonly variable: SetVariableRow
 }
 
-interface VariablePath {
+interface SetVariableRef {
   readonly variableSetId: string
   readonly variableId: string
 }
 
-/** The variables of a set, oldest first. */
-export function setVariables(tables: Tables, variableSetId: string): readonly SetVariableRow[] {
-  return oldestFirst(tables.variable_set_variables, 'set', variableSetId)
+/** Returns the variables of a set, oldest first. */
+export function listSetVariables(tables: Tables, variableSetId: string): readonly SetVariableRow[] {
+  return rowsByCreation(tables.variable_set_variables, 'set', variableSetId)
 }
 
 export function findSetVariable(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { variableSetId, variableId, right }: VariablePath & { readonly right: VariableSetRight },
-): Result<SeenSetVariable, GovernanceRefusal> {
-  const seen = findVariableSet(context, caller, { variableSetId, right })
-  if (!seen.ok) return seen
+  { variableSetId, variableId, right }: SetVariableRef & { readonly right: VariableSetRight },
+): Result<VisibleSetVariable, GovernanceRefusal> {
+  const found = findVariableSet(context, caller, { variableSetId, right })
+  if (!found.ok) return found
   const variable = context.store.tables.variable_set_variables.find(variableId)
-  if (variable === undefined || variable.variableSetId !== variableSetId) return err(UNSEEN)
-  return ok({ ...seen.value, variable })
+  if (variable === undefined || variable.variableSetId !== variableSetId) return err(NOT_FOUND)
+  return ok({ ...found.value, variable })
 }
 
 export async function createSetVariable(
@@ -54,70 +54,75 @@ export async function createSetVariable(
     readonly variableSetId: string
     readonly data: v2.WorkspaceVariableCreateRequest['data']
   },
-): Promise<Result<SeenSetVariable, GovernanceRefusal>> {
+): Promise<Result<VisibleSetVariable, GovernanceRefusal>> {
   const { variableSetId, data } = request
-  const seen = findVariableSet(context, caller, { variableSetId, right: 'update' })
-  if (!seen.ok) return seen
-  const { organization } = seen.value
+  const found = findVariableSet(context, caller, { variableSetId, right: 'update' })
+  if (!found.ok) return found
+  const { organization } = found.value
   const { tables } = context.store
-  const fields = newFields(context, organization.id, data.attributes)
+  const fields = newVariableFields(context, organization.id, data.attributes)
   const variable: SetVariableRow = { ...fields, variableSetId }
-  const problems = keyProblems(variable, takenBy(tables, variable))
+  const problems = keyProblems(variable, existingVariableId(tables, variable))
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  if (tables.variable_set_variables.countIn('set', variableSetId) >= v2.VARIABLES_MAX)
-    return err(invalid('/data', `A variable set has at most ${v2.VARIABLES_MAX} variables`))
-  await write(context, caller, { variable, action: 'VariableCreated' })
-  return ok({ ...seen.value, variable })
+  if (tables.variable_set_variables.countByIndex('set', variableSetId) >= v2.VARIABLES_MAX)
+    return err(
+      invalidAttribute('/data', `A variable set has at most ${v2.VARIABLES_MAX} variables`),
+    )
+  await commitVariable(context, caller, { variable, action: 'VariableCreated' })
+  return ok({ ...found.value, variable })
 }
 
-function takenBy(
+function existingVariableId(
   { variable_set_variables: variables }: Tables,
   { variableSetId, category, key }: Pick<SetVariableRow, 'variableSetId' | 'category' | 'key'>,
 ): string | undefined {
-  const [taken] = variables.keysIn('key', scopedKey(scopedKey(variableSetId, category), key))
-  return taken
+  const [existingId] = variables.keysByIndex(
+    'key',
+    scopedKey(scopedKey(variableSetId, category), key),
+  )
+  return existingId
 }
 
 export async function updateSetVariable(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  request: VariablePath & { readonly data: v2.WorkspaceVariableUpdateRequest['data'] },
-): Promise<Result<SeenSetVariable, GovernanceRefusal>> {
-  const seen = findSetVariable(context, caller, { ...request, right: 'update' })
-  if (!seen.ok) return seen
-  const { variable: before } = seen.value
+  request: SetVariableRef & { readonly data: v2.WorkspaceVariableUpdateRequest['data'] },
+): Promise<Result<VisibleSetVariable, GovernanceRefusal>> {
+  const found = findSetVariable(context, caller, { ...request, right: 'update' })
+  if (!found.ok) return found
+  const { variable: before } = found.value
   const { attributes = {} } = request.data
-  const changed = changedFields(context, before, attributes)
+  const changed = applyVariableAttributes(context, before, attributes)
   const problems = [
     ...sensitiveProblems(before, attributes),
-    ...keyProblems(changed, takenBy(context.store.tables, changed)),
+    ...keyProblems(changed, existingVariableId(context.store.tables, changed)),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  if (isEqual(before, changed)) return seen
+  if (isEqual(before, changed)) return found
   const variable = { ...changed, versionId: context.ids.uuid() }
-  await write(context, caller, { variable, action: 'VariableUpdated' })
-  return ok({ ...seen.value, variable })
+  await commitVariable(context, caller, { variable, action: 'VariableUpdated' })
+  return ok({ ...found.value, variable })
 }
 
 export async function deleteSetVariable(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  path: VariablePath,
+  ref: SetVariableRef,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seen = findSetVariable(context, caller, { ...path, right: 'update' })
-  if (!seen.ok) return seen
-  const { id, organizationId } = seen.value.variable
+  const found = findSetVariable(context, caller, { ...ref, right: 'update' })
+  if (!found.ok) return found
+  const { id, organizationId } = found.value.variable
   await commitWrite(context, {
     action: 'VariableDeleted',
     caller,
     organizationId,
-    subjects: [id],
+    affectedIds: [id],
     changes: [remove('variable_set_variables', id)],
   })
   return ok(undefined)
 }
 
-async function write(
+async function commitVariable(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { variable, action }: { readonly variable: SetVariableRow; readonly action: GovernanceAction },
@@ -126,7 +131,7 @@ async function write(
     action,
     caller,
     organizationId: variable.organizationId,
-    subjects: [variable.id],
+    affectedIds: [variable.id],
     changes: [put('variable_set_variables', variable)],
   })
 }

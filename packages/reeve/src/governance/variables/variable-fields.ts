@@ -13,7 +13,7 @@ type ChangedVariable = NonNullable<v2.WorkspaceVariableUpdateRequest['data']['at
  * Returns the fields of a new variable. A missing value is empty. A sensitive value is encrypted
  * immediately.
  */
-export function newFields(
+export function newVariableFields(
   { sealer, ids, clock }: GovernanceContext,
   organizationId: string,
   { key, value, description, category, hcl = false, sensitive = false }: NewVariable,
@@ -33,7 +33,7 @@ export function newFields(
 }
 
 /** Applies a request to a variable; its version is unchanged. */
-export function changedFields<V extends VariableFields>(
+export function applyVariableAttributes<V extends VariableFields>(
   { sealer }: GovernanceContext,
   before: V,
   { key, value, description, category, hcl, sensitive = false }: ChangedVariable,
@@ -59,10 +59,10 @@ export function changedFields<V extends VariableFields>(
  */
 export function keyProblems(
   { id, key, category }: Pick<VariableFields, 'id' | 'key' | 'category'>,
-  takenBy: string | undefined,
+  existingId: string | undefined,
 ): readonly AttributeProblem[] {
   const pointer = '/data/attributes/key'
-  const isTaken = takenBy !== undefined && takenBy !== id
+  const isTaken = existingId !== undefined && existingId !== id
   const detail = isTaken ? 'Key has already been taken' : keyProblem(category, key)
   return detail === undefined ? [] : [{ pointer, detail }]
 }

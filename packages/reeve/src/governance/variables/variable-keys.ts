@@ -3,11 +3,8 @@ import type { RunVariableRow } from '../../model/index.ts'
 const CONFIGURATION_KEY = /^[A-Za-z_][A-Za-z0-9_-]*$/
 const ENVIRONMENT_KEY = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/**
- * Variables by which the environment of a run would choose other programs, other files or other
- * credentials than the ones that the run is given.
- */
-const RESERVED = [
+/** Environment variables that would change the programs, files or credentials that a run uses. */
+const RESERVED_ENVIRONMENT = [
   /^TF_CLI_CONFIG_FILE$/,
   /^TF_DATA_DIR$/,
   /^TF_CLI_ARGS(?!_(?:plan|apply)$)/,
@@ -17,11 +14,11 @@ const RESERVED = [
   /^REEVE_/,
 ]
 
-/** Why a variable cannot have this key; undefined when it can. */
+/** Returns why a variable cannot have this key; undefined if it can. */
 export function keyProblem(category: RunVariableRow['category'], key: string): string | undefined {
   if (category === 'env') {
     if (!ENVIRONMENT_KEY.test(key)) return 'Key may only contain letters, numbers and _'
-    if (RESERVED.some((pattern) => pattern.test(key)))
+    if (RESERVED_ENVIRONMENT.some((pattern) => pattern.test(key)))
       return `Key ${key} is set by the run itself and cannot be a variable`
     return undefined
   }

@@ -1,26 +1,25 @@
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { inactivityMs, refusalText, type WorkspaceRow } from '../../model/index.ts'
-import { DRIFT_CHECKED_WORKSPACES, put, type Change, type Tables } from '../../state/index.ts'
+import { inactivityMs, refusalMessage, type WorkspaceRow } from '../../model/index.ts'
+import { DRIFT_CHECKED_KEY, put, type Change, type Tables } from '../../state/index.ts'
 import { organizationAuthor } from '../caller.ts'
 import { currentConfiguration } from '../configuration-versions/configuration-versions.ts'
-import type { GovernanceHost } from '../context.ts'
-import { queuedRun } from '../runs/queued-run.ts'
-import { isEnded } from '../runs/run-states.ts'
+import type { GovernanceOptions } from '../context.ts'
+import { queueRun } from '../runs/queued-run.ts'
+import { isTerminalStatus } from '../runs/run-states.ts'
 import { currentState } from '../state-versions/state-versions.ts'
-import { executesHere } from './find-workspace.ts'
+import { usesRemoteExecution } from './find-workspace.ts'
 
-/** Interval of rounds. The shortest time between two checks is an hour. */
-const ROUND_EVERY_MS = 60_000
+/** Interval of rounds. The shortest interval between two checks is an hour. */
+const DRIFT_ROUND_INTERVAL_MS = 60_000
 
 export interface DriftLoopOptions {
-  readonly context: GovernanceHost
+  readonly context: GovernanceOptions
   readonly log: { warn(fields: object, message: string): void }
 }
 
 /**
- * Queues a plan-only run that refreshes, in each workspace whose time between two drift checks has
- * passed. A workspace without state has nothing that could drift, and one whose latest check has
- * not ended gets no other.
+ * Queues a refresh-only run without apply in each workspace whose drift check interval has passed.
+ * Workspaces without state are skipped, and workspaces whose latest check has not ended.
  */
 export class DriftLoop {
   readonly #options: DriftLoopOptions
@@ -31,9 +30,9 @@ export class DriftLoop {
   }
 
   start(): void {
-    this.#cancelTimer = this.#options.context.clock.after(ROUND_EVERY_MS, () => {
+    this.#cancelTimer = this.#options.context.clock.after(DRIFT_ROUND_INTERVAL_MS, () => {
       this.start()
-      this.check()
+      this.runOnce()
     })
   }
 
@@ -42,36 +41,36 @@ export class DriftLoop {
   }
 
   /** Performs one round; also called by tests. */
-  check(): void {
+  runOnce(): void {
     const { context, log } = this.#options
     const { store, clock } = context
     const nowMs = clock.nowMs()
     const due = store.tables.workspaces
-      .rowsIn('driftChecked', DRIFT_CHECKED_WORKSPACES)
+      .rowsByIndex('driftChecked', DRIFT_CHECKED_KEY)
       .filter((row) => isDue(row, nowMs))
     try {
-      // One commit each: the limits of queues count the runs before.
+      // One commit per workspace, so that the limits of the queue count the runs queued before.
       for (const row of due) {
-        const changes = this.#checked(row, nowMs)
+        const changes = this.#queueCheckChanges(row, nowMs)
         if (changes.length > 0)
           store.commit({ by: 'system', cause: 'WorkspaceUpdated', changes: () => changes })
       }
     } catch (thrown) {
       // The storage failed; the next round retries.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: errorMessage(thrown) }, 'drift checks could not be queued')
+      log.warn({ err: errorMessage(thrown) }, 'queueing of drift checks failed')
     }
   }
 
-  #checked(workspace: WorkspaceRow, nowMs: number): readonly Change[] {
+  #queueCheckChanges(workspace: WorkspaceRow, nowMs: number): readonly Change[] {
     const { context, log } = this.#options
     const { tables } = context.store
     const organization = tables.organizations.get(workspace.organizationId)
     const configuration = currentConfiguration(tables, workspace.id)
-    if (configuration === undefined || !executesHere({ workspace, organization })) return []
+    if (configuration === undefined || !usesRemoteExecution({ workspace, organization })) return []
     if (currentState(tables, workspace.id) === undefined) return []
-    if (hasOpenCheck(tables, workspace.id)) return []
-    const queued = queuedRun(context, {
+    if (hasUnfinishedCheck(tables, workspace.id)) return []
+    const queued = queueRun(context, {
       workspace,
       configuration,
       author: organizationAuthor(context, organization.id),
@@ -82,8 +81,8 @@ export class DriftLoop {
     if (queued.ok)
       return [put('workspaces', { ...workspace, driftCheckedMs: nowMs }), ...queued.value.changes]
     log.warn(
-      { workspace: workspace.id, err: refusalText(queued.error) },
-      'a drift check could not be queued',
+      { workspace: workspace.id, err: refusalMessage(queued.error) },
+      'queueing of a drift check failed',
     )
     return []
   }
@@ -95,19 +94,21 @@ function isDue({ driftCheckInterval, driftCheckedMs = 0 }: WorkspaceRow, nowMs: 
   return Math.abs(nowMs - driftCheckedMs) >= inactivityMs(driftCheckInterval)
 }
 
-function hasOpenCheck(tables: Tables, workspaceId: string): boolean {
+function hasUnfinishedCheck(tables: Tables, workspaceId: string): boolean {
   return tables.runs
-    .rowsIn('workspace', workspaceId)
-    .some(({ execution, status }) => execution?.trigger === 'drift-check' && !isEnded(status))
+    .rowsByIndex('workspace', workspaceId)
+    .some(
+      ({ execution, status }) => execution?.trigger === 'drift-check' && !isTerminalStatus(status),
+    )
 }
 
-/** Result of the latest drift check that has ended; null if there is none. */
-export function driftOf(
+/** Returns the result of the latest drift check that has ended; null if there is none. */
+export function latestDrift(
   tables: Tables,
   workspaceId: string,
 ): { readonly runId: string; readonly hasDrifted: boolean } | null {
   const latest = tables.runs
-    .rowsIn('workspace', workspaceId)
+    .rowsByIndex('workspace', workspaceId)
     .filter(({ execution, status }) => {
       return execution?.trigger === 'drift-check' && status === 'planned_and_finished'
     })

@@ -1,12 +1,12 @@
 import type { v2 } from '@reeve/contract'
 import type { AttributeProblem, ProjectRow, WorkspaceRow } from '../../model/index.ts'
-import { withDeadline, withDuration } from '../projects/auto-destroy.ts'
+import { withAutoDestroyAt, withAutoDestroyDuration } from '../projects/auto-destroy.ts'
 
 /** Attributes that create and update have in common. */
 export type WorkspaceAttributes = NonNullable<v2.WorkspaceUpdateRequest['data']['attributes']>
 
 /** A workspace after a request, with problems and notices. */
-export interface PlannedSettings {
+export interface ResolvedSettings {
   readonly workspace: WorkspaceRow
   readonly problems: readonly AttributeProblem[]
   /** Notices for users about side effects. */
@@ -14,30 +14,33 @@ export interface PlannedSettings {
 }
 
 /** Applies attributes to a workspace: omitted ones are unchanged, null clears. */
-export function planSettings(
+export function resolveSettings(
   before: WorkspaceRow,
   attributes: WorkspaceAttributes,
   project: ProjectRow,
-): PlannedSettings {
-  const plain = withPlainSettings(before, attributes)
-  const { inherits, problems, notices } = planInheritance(before, attributes, project)
-  const given = attributes['auto-destroy-activity-duration']
-  const own = given === undefined ? before.autoDestroyActivityDuration : given
-  const workspace = withDuration(
-    { ...plain, inheritsProjectAutoDestroy: inherits },
-    inherits ? project.autoDestroyActivityDuration : own,
+): ResolvedSettings {
+  const updated = withSimpleSettings(before, attributes)
+  const { inherits, problems, notices } = resolveInheritance(before, attributes, project)
+  const requestedDuration = attributes['auto-destroy-activity-duration']
+  const ownDuration =
+    requestedDuration === undefined ? before.autoDestroyActivityDuration : requestedDuration
+  const workspace = withAutoDestroyDuration(
+    { ...updated, inheritsProjectAutoDestroy: inherits },
+    inherits ? project.autoDestroyActivityDuration : ownDuration,
   )
-  const at = attributes['auto-destroy-at']
+  const deadline = attributes['auto-destroy-at']
   return {
     // A deadline that is set directly is valid once, with or without a duration.
     workspace:
-      at === undefined ? workspace : withDeadline(workspace, at === null ? null : Date.parse(at)),
+      deadline === undefined
+        ? workspace
+        : withAutoDestroyAt(workspace, deadline === null ? null : Date.parse(deadline)),
     problems: [...modeProblems(attributes), ...problems],
     notices,
   }
 }
 
-function withPlainSettings(before: WorkspaceRow, attributes: WorkspaceAttributes): WorkspaceRow {
+function withSimpleSettings(before: WorkspaceRow, attributes: WorkspaceAttributes): WorkspaceRow {
   const mode = attributes['execution-mode']
   // An explicit mode overrides that of the organization, unless the request says otherwise.
   const overwrites =
@@ -46,24 +49,24 @@ function withPlainSettings(before: WorkspaceRow, attributes: WorkspaceAttributes
   return {
     ...before,
     name: attributes.name ?? before.name,
-    description: textOr(attributes.description, before.description),
+    description: nullIfEmpty(attributes.description, before.description),
     autoApply: attributes['auto-apply'] ?? before.autoApply,
     autoApplyRunTrigger:
       attributes['auto-apply-run-trigger'] ?? before.autoApplyRunTrigger ?? false,
     executionMode: mode ?? before.executionMode,
     overwritesExecutionMode: overwrites,
-    workingDirectory: textOr(attributes['working-directory'], before.workingDirectory),
+    workingDirectory: nullIfEmpty(attributes['working-directory'], before.workingDirectory),
     driftCheckInterval:
       attributes['drift-check-interval'] === undefined
         ? (before.driftCheckInterval ?? null)
         : attributes['drift-check-interval'],
-    toolVersion: textOr(attributes['tool-version'], before.toolVersion),
+    toolVersion: nullIfEmpty(attributes['tool-version'], before.toolVersion),
   }
 }
 
 /** `""` is stored as null, like null itself. */
-function textOr(given: string | null | undefined, before: string | null): string | null {
-  return given === undefined ? before : given || null
+function nullIfEmpty(requested: string | null | undefined, before: string | null): string | null {
+  return requested === undefined ? before : requested || null
 }
 
 /** Agent pools are not supported, so none can be given. */
@@ -78,27 +81,27 @@ function modeProblems(attributes: WorkspaceAttributes): readonly AttributeProble
 }
 
 /** While it inherits, a workspace has the duration of its project. */
-function planInheritance(
+function resolveInheritance(
   before: WorkspaceRow,
   attributes: WorkspaceAttributes,
   project: ProjectRow,
-): Pick<PlannedSettings, 'problems' | 'notices'> & { readonly inherits: boolean } {
-  const asked = attributes['inherits-project-auto-destroy']
-  const given = attributes['auto-destroy-activity-duration']
-  const inherits = asked ?? before.inheritsProjectAutoDestroy
-  const ofProject = project.autoDestroyActivityDuration
-  if (!inherits || given === undefined || given === ofProject)
+): Pick<ResolvedSettings, 'problems' | 'notices'> & { readonly inherits: boolean } {
+  const requested = attributes['inherits-project-auto-destroy']
+  const requestedDuration = attributes['auto-destroy-activity-duration']
+  const inherits = requested ?? before.inheritsProjectAutoDestroy
+  const projectDuration = project.autoDestroyActivityDuration
+  if (!inherits || requestedDuration === undefined || requestedDuration === projectDuration)
     return { inherits, problems: [], notices: [] }
   // The project has no duration to inherit, so the value can only be an override.
-  if (ofProject === null && asked === undefined)
+  if (projectDuration === null && requested === undefined)
     return { inherits: false, problems: [], notices: [OVERRIDE_NOTICE] }
-  return { inherits, problems: [MUST_MATCH], notices: [] }
+  return { inherits, problems: [DURATION_MISMATCH], notices: [] }
 }
 
 const OVERRIDE_NOTICE =
   'inherits-project-auto-destroy was set to false, because the project has no duration.'
 
-const MUST_MATCH: AttributeProblem = {
+const DURATION_MISMATCH: AttributeProblem = {
   pointer: '/data/attributes/auto-destroy-activity-duration',
   detail:
     'Auto destroy activity duration is inherited: the workspace auto destroy duration must match ' +

@@ -1,12 +1,12 @@
 import type { v2 } from '@reeve/contract'
 import { scopedKey, type Tables } from '../../state/index.ts'
 import { currentState } from '../state-versions/state-versions.ts'
-import { oldestKeys } from '../by-creation.ts'
+import { keysByCreation } from '../by-creation.ts'
 import { locksForPlan } from '../runs/execution/queue.ts'
-import { openStatuses } from '../runs/run-states.ts'
+import { activeStatuses } from '../runs/run-states.ts'
 
 /** Information about a workspace derived from its runs. */
-export interface WorkspaceRuns {
+export interface WorkspaceRunSummary {
   /** The run that holds the lock, that is next, or that is the newest one. */
   readonly currentRunId: string | null
   readonly latestRunId: string | null
@@ -18,16 +18,16 @@ export interface WorkspaceRuns {
   readonly runFailures: number
 }
 
-export function runsOf(tables: Tables, workspaceId: string): WorkspaceRuns {
+export function summarizeRuns(tables: Tables, workspaceId: string): WorkspaceRunSummary {
   const count = (status: v2.RunStatus): number =>
-    tables.runs.countIn('workspaceStatus', scopedKey(workspaceId, status))
-  const [latestRunId = null] = newestFirst(tables, 'workspace', workspaceId)
+    tables.runs.countByIndex('workspaceStatus', scopedKey(workspaceId, status))
+  const [latestRunId = null] = newestRunIds(tables, 'workspace', workspaceId)
   return {
     currentRunId: findCurrentRun(tables, workspaceId) ?? null,
     latestRunId,
-    isActive: openStatuses().some((status) => count(status) > 0),
-    resourceCount: resourcesOf(tables, workspaceId),
-    policyCheckFailures: tables.policy_checks.countIn('failed', workspaceId),
+    isActive: activeStatuses().some((status) => count(status) > 0),
+    resourceCount: countResources(tables, workspaceId),
+    policyCheckFailures: tables.policy_checks.countByIndex('failed', workspaceId),
     runFailures: count('errored'),
   }
 }
@@ -39,17 +39,17 @@ export function runsOf(tables: Tables, workspaceId: string): WorkspaceRuns {
 function findCurrentRun(tables: Tables, workspaceId: string): string | undefined {
   const lock = tables.workspaces.find(workspaceId)?.lock ?? null
   if (lock?.byType === 'runs' && tables.runs.has(lock.byId)) return lock.byId
-  const waiting = oldestKeys(tables.runs, 'workspaceStatus', scopedKey(workspaceId, 'pending'))
+  const waiting = keysByCreation(tables.runs, 'workspaceStatus', scopedKey(workspaceId, 'pending'))
   const next = waiting.find((id) => {
     const run = tables.runs.get(id)
     return run.execution !== undefined && locksForPlan(run)
   })
   if (next !== undefined) return next
-  return newestFirst(tables, 'workspace', workspaceId).find((id) => !tables.runs.get(id).planOnly)
+  return newestRunIds(tables, 'workspace', workspaceId).find((id) => !tables.runs.get(id).planOnly)
 }
 
 /** Returns the workspaces of an organization whose current run has one of these statuses. */
-export function workspacesInStatus(
+export function workspaceIdsByRunStatus(
   tables: Tables,
   organizationId: string,
   statuses: readonly string[],
@@ -57,10 +57,10 @@ export function workspacesInStatus(
   const { runs } = tables
   const found = new Set<string>()
   for (const status of statuses)
-    for (const runId of runs.keysIn('status', status)) {
+    for (const runId of runs.keysByIndex('status', status)) {
       // The index key contains the workspace, so the row is not decoded.
-      const workspaceId = runs.groupOf('workspace', runId)
-      if (workspaceId === undefined || runs.groupOf('organization', runId) !== organizationId)
+      const workspaceId = runs.indexKeyOf('workspace', runId)
+      if (workspaceId === undefined || runs.indexKeyOf('organization', runId) !== organizationId)
         continue
       if (findCurrentRun(tables, workspaceId) === runId) found.add(workspaceId)
     }
@@ -68,10 +68,13 @@ export function workspacesInStatus(
 }
 
 /** Returns the workspaces of an organization that have a current run, the oldest run first. */
-export function byCurrentRun(tables: Tables, organizationId: string): readonly string[] {
+export function workspaceIdsByCurrentRun(
+  tables: Tables,
+  organizationId: string,
+): readonly string[] {
   const { runs, workspaces } = tables
   const ages = new Map<string, number>()
-  for (const id of workspaces.keysIn('organization', organizationId)) {
+  for (const id of workspaces.keysByIndex('organization', organizationId)) {
     const runId = findCurrentRun(tables, id)
     if (runId !== undefined) ages.set(id, runs.createIndexOf(runId) ?? 0)
   }
@@ -79,19 +82,19 @@ export function byCurrentRun(tables: Tables, organizationId: string): readonly s
 }
 
 /** Iterates without decoding rows, because a workspace may have many runs. */
-function newestFirst(
+function newestRunIds(
   { runs }: Tables,
   index: 'workspace' | 'workspaceStatus',
   group: string,
 ): readonly string[] {
-  const ageOf = (id: string): number => runs.createIndexOf(id) ?? 0
-  return [...runs.keysIn(index, group)].toSorted((a, b) => ageOf(b) - ageOf(a))
+  const createIndexOf = (id: string): number => runs.createIndexOf(id) ?? 0
+  return [...runs.keysByIndex(index, group)].toSorted((a, b) => createIndexOf(b) - createIndexOf(a))
 }
 
-function resourcesOf(tables: Tables, workspaceId: string): number {
+function countResources(tables: Tables, workspaceId: string): number {
   const state = currentState(tables, workspaceId)
   if (state !== undefined) return state.resourceCount
-  const [applied] = newestFirst(tables, 'workspaceStatus', scopedKey(workspaceId, 'applied'))
+  const [applied] = newestRunIds(tables, 'workspaceStatus', scopedKey(workspaceId, 'applied'))
   if (applied === undefined) return 0
   return tables.run_plans.find(tables.runs.get(applied).planId)?.counts.resources ?? 0
 }

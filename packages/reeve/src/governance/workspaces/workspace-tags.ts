@@ -10,8 +10,8 @@ import { scopedKey, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { planTags, tagProblems, tagsOf, type NewTags } from '../projects/tags.ts'
-import { findWorkspaceWith, type SeenWorkspace } from './find-workspace.ts'
+import { computeTagChanges, tagProblems, ownTags, type NewTags } from '../projects/tags.ts'
+import { findWorkspaceWith, type VisibleWorkspace } from './find-workspace.ts'
 
 /** Returns the owner of a workspace's tags. */
 export function workspaceTagOwner({ id, organizationId }: WorkspaceRow) {
@@ -23,7 +23,7 @@ export function findTaggableWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { workspaceId, isWholeSet }: { readonly workspaceId: string; readonly isWholeSet: boolean },
-): Result<SeenWorkspace, GovernanceRefusal> {
+): Result<VisibleWorkspace, GovernanceRefusal> {
   // Permission to add tags does not include permission to remove them.
   const right = isWholeSet ? 'replaceTags' : 'manageTags'
   return findWorkspaceWith(context, caller, { address: { workspaceId }, right })
@@ -35,31 +35,31 @@ export async function changeWorkspaceTags(
   caller: GovernanceCaller,
   request: { readonly workspaceId: string; readonly tags: NewTags; readonly isWholeSet: boolean },
 ): Promise<Result<readonly TagBindingRow[], GovernanceRefusal>> {
-  const seen = findTaggableWorkspace(context, caller, request)
-  if (!seen.ok) return seen
-  const { workspace } = seen.value
+  const found = findTaggableWorkspace(context, caller, request)
+  if (!found.ok) return found
+  const { workspace } = found.value
   const { tables } = context.store
   const problems = workspaceTagProblems(tables, workspace, { ...request, pointer: '/data' })
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  const { named, changes } = planTags(context, workspaceTagOwner(workspace), request)
+  const { requested, changes } = computeTagChanges(context, workspaceTagOwner(workspace), request)
   await commitWrite(context, {
     action: 'WorkspaceTagsChanged',
     caller,
     organizationId: workspace.organizationId,
-    subjects: [workspace.id],
+    affectedIds: [workspace.id],
     changes,
   })
-  return ok(named)
+  return ok(requested)
 }
 
 /** Returns a flat tag as a binding. */
-export function flatBinding(key: string): v2.NewTagBinding {
+export function toFlatBinding(key: string): v2.NewTagBinding {
   return { type: 'tag-bindings', attributes: { key } }
 }
 
 /** Returns the workspace's own bindings without a value. */
-export function flatTagsOf(tables: Tables, workspaceId: string): readonly TagBindingRow[] {
-  return tagsOf(tables, workspaceId).filter(({ value }) => value === '')
+export function listFlatTags(tables: Tables, workspaceId: string): readonly TagBindingRow[] {
+  return ownTags(tables, workspaceId).filter(({ value }) => value === '')
 }
 
 /** Adds flat tags; an existing binding keeps its value. */
@@ -68,8 +68,8 @@ export async function addFlatTags(
   caller: GovernanceCaller,
   { workspaceId, names }: { readonly workspaceId: string; readonly names: readonly string[] },
 ): Promise<Result<unknown, GovernanceRefusal>> {
-  const bound = new Set(tagsOf(context.store.tables, workspaceId).map(({ key }) => key))
-  const tags = [...new Set(names)].filter((name) => !bound.has(name)).map(flatBinding)
+  const existingKeys = new Set(ownTags(context.store.tables, workspaceId).map(({ key }) => key))
+  const tags = [...new Set(names)].filter((name) => !existingKeys.has(name)).map(toFlatBinding)
   return await changeWorkspaceTags(context, caller, { workspaceId, tags, isWholeSet: false })
 }
 
@@ -80,9 +80,9 @@ export async function removeFlatTags(
   { workspaceId, names }: { readonly workspaceId: string; readonly names: readonly string[] },
 ): Promise<Result<unknown, GovernanceRefusal>> {
   const removed = new Set(names)
-  const tags = tagsOf(context.store.tables, workspaceId)
+  const tags = ownTags(context.store.tables, workspaceId)
     .filter(({ key, value }) => value !== '' || !removed.has(key))
-    .map(({ key, value }) => ({ ...flatBinding(key), attributes: { key, value } }))
+    .map(({ key, value }) => ({ ...toFlatBinding(key), attributes: { key, value } }))
   return await changeWorkspaceTags(context, caller, { workspaceId, tags, isWholeSet: true })
 }
 
@@ -93,12 +93,12 @@ export function workspaceTagProblems(
   request: { readonly tags: NewTags; readonly isWholeSet: boolean; readonly pointer: string },
 ): readonly AttributeProblem[] {
   const { id, projectId, organizationId } = workspace
-  const inherited = new Set(tagsOf(tables, projectId).map(({ key }) => key))
+  const inherited = new Set(ownTags(tables, projectId).map(({ key }) => key))
   // Not retroactive: an existing override may remain unchanged.
-  const kept = new Map(tagsOf(tables, id).map(({ key, value }) => [key, value]))
+  const existing = new Map(ownTags(tables, id).map(({ key, value }) => [key, value]))
   const locked = request.tags.flatMap(({ attributes: { key, value } }, i) => {
-    if (!inherited.has(key) || kept.get(key) === (value ?? '')) return []
-    const [reserved] = tables.reserved_tag_keys.rowsIn('key', scopedKey(organizationId, key))
+    if (!inherited.has(key) || existing.get(key) === (value ?? '')) return []
+    const [reserved] = tables.reserved_tag_keys.rowsByIndex('key', scopedKey(organizationId, key))
     if (reserved?.disableOverrides !== true) return []
     const pointer = `${request.pointer}/${i}/attributes/key`
     return [{ pointer, detail: 'Key is reserved and cannot override the one of the project' }]

@@ -2,47 +2,53 @@ import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
   type ProjectRow,
   type WorkspaceRow,
 } from '../../model/index.ts'
-import { foldName, put, scopedKey } from '../../state/index.ts'
+import { normalizeName, put, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { inProject, movedAccesses } from '../projects/move-workspaces.ts'
-import { mayBind, planTags } from '../projects/tags.ts'
-import { findProject, findSeat, projectsWith, rightsOnProject, type Seat } from '../standing.ts'
+import { moveToProject, moveAccessChanges } from '../projects/move-workspaces.ts'
+import { canSetTags, computeTagChanges } from '../projects/tags.ts'
+import {
+  findProject,
+  findOrganization,
+  projectIdsWithRights,
+  projectRightsOf,
+  type VisibleOrganization,
+} from '../standing.ts'
 import {
   findWorkspaceWith,
-  seenWorkspace,
-  type SeenWorkspace,
+  toVisibleWorkspace,
+  type VisibleWorkspace,
   type WorkspaceAddress,
 } from './find-workspace.ts'
-import { planSettings } from './settings.ts'
-import { flatBinding, workspaceTagOwner, workspaceTagProblems } from './workspace-tags.ts'
+import { resolveSettings } from './settings.ts'
+import { toFlatBinding, workspaceTagOwner, workspaceTagProblems } from './workspace-tags.ts'
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
 
 /** A written workspace, with notices about side effects. */
-export interface WrittenWorkspace {
-  readonly seen: SeenWorkspace
+export interface WorkspaceWriteResult {
+  readonly visible: VisibleWorkspace
   readonly notices: readonly string[]
 }
 
 /** Returns the organization if the caller may create workspaces anywhere in it. */
-export function findWorkspaceMaker(
+export function findOrganizationForNewWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   organizationName: string,
-): Result<Seat, GovernanceRefusal> {
-  const seat = findSeat(context, caller, organizationName)
-  if (!seat.ok) return seat
-  const places = projectsWith(context, seat.value, ['read', 'createWorkspace'])
-  return places?.size === 0 ? err(UNSEEN) : seat
+): Result<VisibleOrganization, GovernanceRefusal> {
+  const found = findOrganization(context, caller, organizationName)
+  if (!found.ok) return found
+  const creatableProjects = projectIdsWithRights(context, found.value, ['read', 'createWorkspace'])
+  return creatableProjects?.size === 0 ? err(NOT_FOUND) : found
 }
 
 /** Creates a workspace; the default project is used if none is given. */
@@ -53,18 +59,18 @@ export async function createWorkspace(
     readonly organizationName: string
     readonly data: v2.WorkspaceCreateRequest['data']
   },
-): Promise<Result<WrittenWorkspace, GovernanceRefusal>> {
-  const seat = findWorkspaceMaker(context, caller, request.organizationName)
-  if (!seat.ok) return seat
+): Promise<Result<WorkspaceWriteResult, GovernanceRefusal>> {
+  const found = findOrganizationForNewWorkspace(context, caller, request.organizationName)
+  if (!found.ok) return found
   const { attributes, relationships } = request.data
-  const project = findPlace(context, caller, {
-    seat: seat.value,
-    projectId: relationships?.project?.data.id ?? seat.value.organization.defaultProjectId,
+  const project = findTargetProject(context, caller, {
+    visible: found.value,
+    projectId: relationships?.project?.data.id ?? found.value.organization.defaultProjectId,
   })
   if (!project.ok) return project
-  if (!rightsOnProject(context, seat.value, project.value).createWorkspace) return err(UNSEEN)
-  const blank = blankWorkspace(context, seat.value, project.value)
-  const planned = planSettings(
+  if (!projectRightsOf(context, found.value, project.value).createWorkspace) return err(NOT_FOUND)
+  const blank = newWorkspace(context, found.value, project.value)
+  const resolved = resolveSettings(
     {
       ...blank,
       sourceName: attributes['source-name'] || null,
@@ -73,30 +79,30 @@ export async function createWorkspace(
     attributes,
     project.value,
   )
-  const { workspace, notices } = planned
-  const tags = withFlatTags(relationships)
-  const wanted = { tags, isWholeSet: true, pointer: TAGS_POINTER }
+  const { workspace, notices } = resolved
+  const tags = requestedBindings(relationships)
+  const tagChange = { tags, isWholeSet: true, pointer: TAGS_POINTER }
   const problems = [
     ...nameProblems(context, workspace),
-    ...planned.problems,
-    ...workspaceTagProblems(context.store.tables, workspace, wanted),
+    ...resolved.problems,
+    ...workspaceTagProblems(context.store.tables, workspace, tagChange),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
   await commitWrite(context, {
     action: 'WorkspaceCreated',
     caller,
     organizationId: workspace.organizationId,
-    subjects: [workspace.id],
+    affectedIds: [workspace.id],
     changes: [
       put('workspaces', workspace),
-      ...planTags(context, workspaceTagOwner(workspace), wanted).changes,
+      ...computeTagChanges(context, workspaceTagOwner(workspace), tagChange).changes,
     ],
   })
-  return ok({ seen: seenWorkspace(context, seat.value, workspace), notices })
+  return ok({ visible: toVisibleWorkspace(context, found.value, workspace), notices })
 }
 
 /** Returns the bindings of a request; a flat tag is a binding without a value. */
-function withFlatTags(
+function requestedBindings(
   relationships: v2.WorkspaceCreateRequest['data']['relationships'],
 ): readonly v2.NewTagBinding[] {
   const bindings = relationships?.['tag-bindings']?.data ?? []
@@ -104,27 +110,28 @@ function withFlatTags(
   const flat = (relationships?.tags?.data ?? []).filter(
     ({ attributes }) => !keys.has(attributes.name),
   )
-  return [...bindings, ...flat.map(({ attributes }) => flatBinding(attributes.name))]
+  return [...bindings, ...flat.map(({ attributes }) => toFlatBinding(attributes.name))]
 }
 
 /**
  * Returns the project in a request. An invisible project is reported like an unknown one, so that
  * existing IDs are not revealed.
  */
-function findPlace(
+function findTargetProject(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { seat, projectId }: { readonly seat: Seat; readonly projectId: string },
+  { visible, projectId }: { readonly visible: VisibleOrganization; readonly projectId: string },
 ): Result<ProjectRow, GovernanceRefusal> {
-  const seen = findProject(context, caller, projectId)
-  if (seen.ok && seen.value.organization.id === seat.organization.id) return ok(seen.value.project)
+  const found = findProject(context, caller, projectId)
+  if (found.ok && found.value.organization.id === visible.organization.id)
+    return ok(found.value.project)
   const pointer = '/data/relationships/project/data'
   return err({ code: 'invalid', problems: [{ pointer, detail: 'Project does not exist' }] })
 }
 
-function blankWorkspace(
+function newWorkspace(
   { clock, ids }: GovernanceContext,
-  { organization }: Seat,
+  { organization }: VisibleOrganization,
   project: ProjectRow,
 ): WorkspaceRow {
   const nowMs = clock.nowMs()
@@ -158,8 +165,11 @@ function nameProblems(
   { store }: GovernanceContext,
   { id, organizationId, name }: WorkspaceRow,
 ): readonly AttributeProblem[] {
-  const [taken] = store.tables.workspaces.keysIn('name', scopedKey(organizationId, foldName(name)))
-  if (taken === undefined || taken === id) return []
+  const [existingId] = store.tables.workspaces.keysByIndex(
+    'name',
+    scopedKey(organizationId, normalizeName(name)),
+  )
+  if (existingId === undefined || existingId === id) return []
   return [{ pointer: '/data/attributes/name', detail: 'Name has already been taken' }]
 }
 
@@ -176,55 +186,58 @@ export async function updateWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { address, data }: WorkspaceUpdate,
-): Promise<Result<WrittenWorkspace, GovernanceRefusal>> {
+): Promise<Result<WorkspaceWriteResult, GovernanceRefusal>> {
   const found = findWorkspaceWith(context, caller, { address, right: 'update' })
   if (!found.ok) return found
   const { workspace: before, rights } = found.value
   const { tables } = context.store
   const tags = data.relationships?.['tag-bindings']?.data
-  if (tags !== undefined && !mayBind(tables, before.id, { tags, rights })) return err(UNSEEN)
-  const project = findNewProject(context, caller, { from: found.value, data })
+  if (tags !== undefined && !canSetTags(tables, before.id, { tags, rights })) return err(NOT_FOUND)
+  const project = findRequestedProject(context, caller, { from: found.value, data })
   if (!project.ok) return project
-  const planned = planSettings(
-    inProject(before, project.value),
+  const resolved = resolveSettings(
+    moveToProject(before, project.value),
     data.attributes ?? {},
     project.value,
   )
-  const wanted = { tags: tags ?? [], isWholeSet: true, pointer: TAGS_POINTER }
+  const tagChange = { tags: tags ?? [], isWholeSet: true, pointer: TAGS_POINTER }
   const problems = [
-    ...nameProblems(context, planned.workspace),
-    ...planned.problems,
-    ...workspaceTagProblems(tables, planned.workspace, wanted),
+    ...nameProblems(context, resolved.workspace),
+    ...resolved.problems,
+    ...workspaceTagProblems(tables, resolved.workspace, tagChange),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  const isSame = isEqual(before, planned.workspace)
-  const workspace = isSame ? before : { ...planned.workspace, updatedMs: context.clock.nowMs() }
+  const isSame = isEqual(before, resolved.workspace)
+  const workspace = isSame ? before : { ...resolved.workspace, updatedMs: context.clock.nowMs() }
   const owner = workspaceTagOwner(workspace)
   await commitWrite(context, {
     action: workspace.projectId === before.projectId ? 'WorkspaceUpdated' : 'WorkspaceMoved',
     caller,
     organizationId: workspace.organizationId,
-    subjects: [workspace.id],
+    affectedIds: [workspace.id],
     changes: [
-      ...(isSame ? [] : [put('workspaces', workspace), ...movedAccesses(context, workspace)]),
-      ...(tags === undefined ? [] : planTags(context, owner, wanted).changes),
+      ...(isSame ? [] : [put('workspaces', workspace), ...moveAccessChanges(context, workspace)]),
+      ...(tags === undefined ? [] : computeTagChanges(context, owner, tagChange).changes),
     ],
   })
-  return ok({ seen: seenWorkspace(context, found.value, workspace), notices: planned.notices })
+  return ok({
+    visible: toVisibleWorkspace(context, found.value, workspace),
+    notices: resolved.notices,
+  })
 }
 
 /** Returns the destination project; the current one if the request names none. */
-function findNewProject(
+function findRequestedProject(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { from, data }: { readonly from: SeenWorkspace; readonly data: WorkspaceUpdate['data'] },
+  { from, data }: { readonly from: VisibleWorkspace; readonly data: WorkspaceUpdate['data'] },
 ): Result<ProjectRow, GovernanceRefusal> {
   const projectId = data.relationships?.project?.data.id
   if (projectId === undefined || projectId === from.project.id) return ok(from.project)
-  const project = findPlace(context, caller, { seat: from, projectId })
+  const project = findTargetProject(context, caller, { visible: from, projectId })
   if (!project.ok) return project
   const mayMove = [from.project, project.value].every(
-    (one) => rightsOnProject(context, from, one).moveWorkspace,
+    (one) => projectRightsOf(context, from, one).moveWorkspace,
   )
-  return mayMove ? project : err(UNSEEN)
+  return mayMove ? project : err(NOT_FOUND)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { joinChunks, type StringChunks } from '@reeve/kit/string-chunks.ts'
-import { MessageSender } from './message-sender.ts'
+import { WebSocketWriter } from './message-sender.ts'
 
 /**
  * A fake socket. It writes each message before `send` returns, and from message `slowFrom` on
@@ -43,8 +43,8 @@ for (const { name, slowFrom } of [
   { name: 'is slow', slowFrom: 0 },
   { name: 'becomes slow', slowFrom: 1 },
 ])
-  test(`messages: a socket that ${name} sends what it was given`, () => {
-    const sender = new MessageSender()
+  test(`messages: a socket that ${name} sends the complete message`, () => {
+    const sender = new WebSocketWriter()
     const [one, other] = [aSocket(slowFrom), aSocket(Infinity)]
     for (const message of MESSAGES) {
       for (const socket of [one, other]) sender.send(socket, message)
@@ -64,8 +64,8 @@ for (const { name, takesAtOnce, memoryMax } of [
   // As with TLS: it takes what it is given a moment later.
   { name: 'takes each message a moment later', takesAtOnce: false, memoryMax: 1_200 * 1_024 },
 ])
-  test(`messages: a socket that ${name} is given no more memory than they need`, () => {
-    const sender = new MessageSender()
+  test(`messages: a socket that ${name} gets buffers of the size of its messages`, () => {
+    const sender = new WebSocketWriter()
     const given: Uint8Array[] = []
     const socket = {
       bufferedAmount: 0,

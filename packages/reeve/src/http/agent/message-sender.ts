@@ -14,7 +14,7 @@ export interface SendSocket {
   send(bytes: Buffer, options: { readonly binary: boolean }): void
 }
 
-/** Size of the scratch buffer, which a connection keeps when it stops writing messages at once. */
+/** Size of the scratch buffer, which a connection retains once it no longer writes immediately. */
 const SCRATCH_BYTES = 256 * 1024
 /** Longest text that is encoded into the scratch buffer; longer ones get a buffer of their own. */
 const SCRATCH_CHARS_MAX = SCRATCH_BYTES / UTF8_BYTES_PER_UNIT_MAX
@@ -26,27 +26,27 @@ const SCRATCH_CHARS_MAX = SCRATCH_BYTES / UTF8_BYTES_PER_UNIT_MAX
  * socket that writes later, as every TLS socket does, would retain the whole scratch buffer, so its
  * messages get buffers of their own.
  */
-export class MessageSender {
+export class WebSocketWriter {
   #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
   /** Sockets that wrote their last message at once. */
-  readonly #quick = new WeakSet<SendSocket>()
+  readonly #immediateSockets = new WeakSet<SendSocket>()
 
   send(socket: SendSocket, text: StringChunks): void {
     const isShared =
-      this.#quick.has(socket) &&
+      this.#immediateSockets.has(socket) &&
       socket.bufferedAmount === 0 &&
       chunksLength(text) <= SCRATCH_CHARS_MAX
-    const bytes = isShared ? this.#inScratch(text) : Buffer.from(joinChunks(text))
+    const bytes = isShared ? this.#encodeInScratch(text) : Buffer.from(joinChunks(text))
     socket.send(bytes, AS_TEXT)
-    if (socket.bufferedAmount === 0) this.#quick.add(socket)
+    if (socket.bufferedAmount === 0) this.#immediateSockets.add(socket)
     else {
-      this.#quick.delete(socket)
+      this.#immediateSockets.delete(socket)
       // The socket still references the scratch buffer.
       if (isShared) this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
     }
   }
 
-  #inScratch(text: StringChunks): Buffer {
+  #encodeInScratch(text: StringChunks): Buffer {
     let end = 0
     if (typeof text === 'string') end = this.#scratch.write(text)
     else for (const part of text) end += this.#scratch.write(part, end)

@@ -9,12 +9,12 @@ interface NodeInboxOptions {
   /** Handles one message; the next one is handled after it. */
   handle(bytes: Buffer): Promise<void>
   /** Called when the peer has exceeded its rate for too long. */
-  overloaded(): void
-  failed(thrown: unknown): void
+  onOverload(): void
+  onError(thrown: unknown): void
 }
 
 /** Heartbeat as agents write it; other spellings are parsed like any message. */
-const HEARTBEAT = Buffer.from('{"kind":"heartbeat"}')
+const HEARTBEAT_MESSAGE = Buffer.from('{"kind":"heartbeat"}')
 
 /**
  * Queue of the messages of one node, handled in order and one at a time. Reading is paused while
@@ -38,14 +38,14 @@ export class NodeInbox {
   put(bytes: Buffer): void {
     if (this.#isClosed) return
     const nowMs = this.#options.clock.monotonicMs()
-    const waitMs = this.#rate.received(bytes.length, nowMs)
-    if (waitMs === 'cut-off') return this.#options.overloaded()
-    if (waitMs > 0) this.#waitFor(waitMs)
+    const waitMs = this.#rate.recordMessage(bytes.length, nowMs)
+    if (waitMs === 'cut-off') return this.#options.onOverload()
+    if (waitMs > 0) this.#pauseFor(waitMs)
     // Excess heartbeats are dropped unparsed: the earlier ones have shown that the node is alive.
-    if (bytes.equals(HEARTBEAT) && !this.#rate.takesHeartbeat(nowMs)) return
+    if (bytes.equals(HEARTBEAT_MESSAGE) && !this.#rate.takeHeartbeat(nowMs)) return
     this.#queue.push(bytes)
     if (this.#queue.length >= LIMITS.nodeMessagesQueuedMax) this.#setQueueFull(true)
-    if (!this.#isBusy) void this.#work()
+    if (!this.#isBusy) void this.#handleQueued()
   }
 
   /** Removes and returns the next message if it starts with the prefix. */
@@ -71,7 +71,7 @@ export class NodeInbox {
     this.#options.socket.resume()
   }
 
-  async #work(): Promise<void> {
+  async #handleQueued(): Promise<void> {
     this.#isBusy = true
     try {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
@@ -80,17 +80,17 @@ export class NodeInbox {
           this.#setQueueFull(false)
       }
     } catch (thrown) {
-      this.#options.failed(thrown)
+      this.#options.onError(thrown)
     } finally {
       this.#isBusy = false
     }
   }
 
-  #waitFor(waitMs: number): void {
+  #pauseFor(waitMs: number): void {
     this.#cancelWait?.()
     this.#cancelWait = this.#options.clock.after(waitMs, () => {
       this.#cancelWait = undefined
-      this.#readOn()
+      this.#resumeIfAllowed()
     })
     this.#options.socket.pause()
   }
@@ -98,11 +98,11 @@ export class NodeInbox {
   #setQueueFull(isFull: boolean): void {
     this.#isQueueFull = isFull
     if (isFull) this.#options.socket.pause()
-    else this.#readOn()
+    else this.#resumeIfAllowed()
   }
 
-  #readOn(): void {
-    const isHeld = this.#cancelWait !== undefined || this.#isQueueFull
-    if (!isHeld && !this.#isClosed) this.#options.socket.resume()
+  #resumeIfAllowed(): void {
+    const isPaused = this.#cancelWait !== undefined || this.#isQueueFull
+    if (!isPaused && !this.#isClosed) this.#options.socket.resume()
   }
 }

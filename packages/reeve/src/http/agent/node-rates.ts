@@ -7,7 +7,7 @@ import type { NodeAdmission } from '../../workload/index.ts'
  * Fraction of `LIMITS.nodeOverloadMsMax` for which reading may be paused before the node is cut
  * off.
  */
-const WAITED_SHARE_MAX = 0.8
+const PAUSED_SHARE_MAX = 0.8
 
 /**
  * Rate limit of one node's connection. A node that exceeds it is read more slowly, so that TCP
@@ -19,8 +19,8 @@ export class NodeRate {
   readonly #heartbeats: TokenBucket
   #windowStartMs: number
   /** Total pause since the start of the window, and when the current pause ends. */
-  #waitedMs = 0
-  #waitsUntilMs = 0
+  #pausedMs = 0
+  #pausedUntilMs = 0
 
   constructor(nowMs: number) {
     const { nodeMessagesPerSecond, nodeMessagesBurst, nodeBytesPerSecond, nodeBytesBurst } = LIMITS
@@ -35,22 +35,22 @@ export class NodeRate {
    * Counts a message. Returns for how long reading should pause, or `cut-off` for a node whose
    * reading was paused for most of the window.
    */
-  received(bytes: number, nowMs: number): number | 'cut-off' {
+  recordMessage(bytes: number, nowMs: number): number | 'cut-off' {
     this.#messages.take(1, nowMs)
     this.#bytes.take(bytes, nowMs)
     const waitMs = Math.max(this.#messages.waitMs(nowMs), this.#bytes.waitMs(nowMs))
-    const untilMs = Math.max(this.#waitsUntilMs, nowMs + waitMs)
-    this.#waitedMs += untilMs - Math.max(this.#waitsUntilMs, nowMs)
-    this.#waitsUntilMs = untilMs
+    const untilMs = Math.max(this.#pausedUntilMs, nowMs + waitMs)
+    this.#pausedMs += untilMs - Math.max(this.#pausedUntilMs, nowMs)
+    this.#pausedUntilMs = untilMs
     if (nowMs - this.#windowStartMs < LIMITS.nodeOverloadMsMax) return waitMs
-    const share = this.#waitedMs / (nowMs - this.#windowStartMs)
+    const share = this.#pausedMs / (nowMs - this.#windowStartMs)
     this.#windowStartMs = nowMs
-    this.#waitedMs = 0
-    return share > WAITED_SHARE_MAX ? 'cut-off' : waitMs
+    this.#pausedMs = 0
+    return share > PAUSED_SHARE_MAX ? 'cut-off' : waitMs
   }
 
   /** Counts a heartbeat. Returns false if it needs no response. */
-  takesHeartbeat(nowMs: number): boolean {
+  takeHeartbeat(nowMs: number): boolean {
     return this.#heartbeats.tryTake(1, nowMs)
   }
 
@@ -66,27 +66,27 @@ export class NodePenalties {
   readonly #untilMs = new Map<string, number>()
 
   add(nodeId: string, nowMs: number): void {
-    if (this.#untilMs.size >= KEYS_MAX) this.#forget(nowMs)
+    if (this.#untilMs.size >= ENTRIES_MAX) this.#deleteExpired(nowMs)
     this.#untilMs.set(nodeId, nowMs + LIMITS.nodePenaltyMs)
   }
 
   /** Returns the remaining penalty of a node; 0 if there is none. */
-  waitMs(nodeId: string, nowMs: number): number {
+  remainingMs(nodeId: string, nowMs: number): number {
     const untilMs = this.#untilMs.get(nodeId) ?? 0
     if (untilMs <= nowMs) this.#untilMs.delete(nodeId)
     return Math.max(0, untilMs - nowMs)
   }
 
-  #forget(nowMs: number): void {
+  #deleteExpired(nowMs: number): void {
     for (const [nodeId, untilMs] of this.#untilMs)
       if (untilMs <= nowMs) this.#untilMs.delete(nodeId)
     // This many nodes were cut off within a minute: those that continue are cut off again.
-    if (this.#untilMs.size >= KEYS_MAX) this.#untilMs.clear()
+    if (this.#untilMs.size >= ENTRIES_MAX) this.#untilMs.clear()
   }
 }
 
 /** Maximum number of addresses or nodes kept at once; entries without a penalty are dropped. */
-const KEYS_MAX = 20_000
+const ENTRIES_MAX = 20_000
 
 /** Limits how many previously unknown nodes this server registers. */
 export class NewNodeLimit {
@@ -102,7 +102,7 @@ export class NewNodeLimit {
   }
 
   /** Counts a new node. Returns the reason for refusing it; undefined if it is admitted. */
-  take(address: string): string | undefined {
+  admit(address: string): string | undefined {
     const nowMs = this.#clock.monotonicMs()
     const { newNodesPerMinuteMax: max, newNodesPerAddressMax: addressMax } = this.#settings
     if (addressMax > 0 && !this.#bucketOf(address, nowMs).tryTake(1, nowMs))
@@ -119,9 +119,9 @@ export class NewNodeLimit {
   }
 
   #bucketOf(address: string, nowMs: number): TokenBucket {
-    const known = this.#byAddress.get(address)
-    if (known !== undefined) return known
-    if (this.#byAddress.size >= KEYS_MAX) this.#forget(nowMs)
+    const existing = this.#byAddress.get(address)
+    if (existing !== undefined) return existing
+    if (this.#byAddress.size >= ENTRIES_MAX) this.#deleteFull(nowMs)
     const bucket = perMinute(this.#settings.newNodesPerAddressMax, nowMs)
     this.#byAddress.set(address, bucket)
     return bucket
@@ -131,10 +131,10 @@ export class NewNodeLimit {
    * Drops full buckets, which equal new ones. The limit over all nodes does not depend on
    * addresses.
    */
-  #forget(nowMs: number): void {
+  #deleteFull(nowMs: number): void {
     for (const [address, bucket] of this.#byAddress)
       if (bucket.isFull(nowMs)) this.#byAddress.delete(address)
-    if (this.#byAddress.size >= KEYS_MAX) this.#byAddress.clear()
+    if (this.#byAddress.size >= ENTRIES_MAX) this.#byAddress.clear()
   }
 }
 

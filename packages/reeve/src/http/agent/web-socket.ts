@@ -7,13 +7,13 @@ import { LIMITS } from '../../model/index.ts'
 
 interface AcceptorOptions {
   readonly messageBytesMax: number
-  /** Reads one message of a peer per tick of the event loop: a flood of them delays its sender. */
+  /** Reads one message of a peer per tick, so that a flood delays only its sender. */
   readonly oneMessagePerTick?: boolean
 }
 
 /**
- * Accepts WebSockets. Pings are answered by hand: the library would queue a pong for each, and a
- * peer that sends pings and reads nothing would fill the server's memory.
+ * Accepts WebSockets. Pongs are sent here: the library would queue one for each ping, and a peer
+ * that sends pings without reading would fill the server's memory.
  */
 export class WebSocketAcceptor {
   readonly #clock: Clock
@@ -46,26 +46,26 @@ export class WebSocketAcceptor {
     })
   }
 
-  /** Accepts no more; the connections that are open stay open. */
+  /** Accepts no more connections; open ones stay open. */
   close(): void {
     this.#server.close()
   }
 }
 
-/** Answers pings while the peer reads, and cuts off a peer that floods with control frames. */
+/** Answers pings while the peer reads, and terminates peers that flood with control frames. */
 function answerPings(webSocket: WebSocket, clock: Clock): void {
-  let allowed: number = LIMITS.webSocketPingsMax
-  let countedMs = clock.monotonicMs()
+  let budget: number = LIMITS.webSocketPingsMax
+  let refilledMs = clock.monotonicMs()
   const isAllowed = (): boolean => {
     const nowMs = clock.monotonicMs()
-    const gained = ((nowMs - countedMs) * LIMITS.webSocketPingsPerSecond) / 1_000
-    allowed = Math.min(LIMITS.webSocketPingsMax, allowed + gained) - 1
-    countedMs = nowMs
-    return allowed >= 0
+    const gained = ((nowMs - refilledMs) * LIMITS.webSocketPingsPerSecond) / 1_000
+    budget = Math.min(LIMITS.webSocketPingsMax, budget + gained) - 1
+    refilledMs = nowMs
+    return budget >= 0
   }
   webSocket.on('ping', (data) => {
     if (!isAllowed()) return webSocket.terminate()
-    // The peer has not read the last one yet: another pong would tell it nothing.
+    // The peer has not read the last pong: another one would be useless.
     if (webSocket.bufferedAmount === 0) webSocket.pong(data)
   })
   webSocket.on('pong', () => {
@@ -73,22 +73,22 @@ function answerPings(webSocket: WebSocket, clock: Clock): void {
   })
 }
 
-/** Shared by every stream of this process: it is its memory that is bounded. */
-const buffers = new StreamBuffers(LIMITS.nodeStreamBuffers)
+/** Shared by all streams of this process, whose total memory they bound. */
+const streamBuffers = new StreamBuffers(LIMITS.nodeStreamBuffers)
 
-/** A connection as a stream that waits for slow readers. */
+/** Wraps a connection as a stream that waits for slow readers. */
 export function streamSocket(webSocket: WebSocket, clock: Clock): StreamSocket {
   const stream = new StreamSocket(webSocket, clock, {
-    buffers,
+    buffers: streamBuffers,
     pingMs: LIMITS.nodeStreamPingMs,
-    silentMsMax: LIMITS.nodeStreamSilentMsMax,
+    silentMsMax: LIMITS.nodeStreamIdleTimeoutMs,
   })
   // With the default binaryType a message is one Buffer.
   webSocket.on('message', (data, isBinary) => stream.handleMessage(data as Buffer, !isBinary))
   webSocket.on('ping', () => stream.noteActivity())
   webSocket.on('pong', () => stream.noteActivity())
   webSocket.on('close', (code, reason) => stream.handleClose(code, reason.toString('utf8')))
-  // 'close' follows; an unheard 'error' event would end the process.
+  // 'close' follows; an 'error' event without a listener would end the process.
   webSocket.on('error', () => undefined)
   return stream
 }

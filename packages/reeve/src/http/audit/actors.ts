@@ -1,9 +1,9 @@
 import type { AuditActor } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import {
-  findSeat,
-  findShownUser,
-  seatIn,
+  findOrganization,
+  findPublicUser,
+  findOrganizationById,
   type CallerIdentity,
   type GovernanceContext,
 } from '../../governance/index.ts'
@@ -13,8 +13,8 @@ const actors = new WeakMap<Caller, AuditActor>()
 
 /** Returns the actor of a write on `/v1`, cached by caller. */
 export function workloadActor(caller: Caller): AuditActor {
-  const known = actors.get(caller)
-  if (known !== undefined) return known
+  const cached = actors.get(caller)
+  if (cached !== undefined) return cached
   const { type, accessorId, name } = caller
   const actor: AuditActor = { Type: type, ID: accessorId, Name: name, TokenID: accessorId }
   actors.set(caller, actor)
@@ -32,13 +32,13 @@ export function governanceActor(context: GovernanceContext, caller: CallerIdenti
     // An audit trail token cannot write; its rejected attempts count as its organization's.
     Type: caller.kind === 'audit-trails' ? 'organization' : caller.kind,
     ID: caller.userId,
-    Name: findShownUser(context, caller.userId)?.username ?? '',
+    Name: findPublicUser(context, caller.userId)?.username ?? '',
     TokenID: caller.tokenId,
   }
 }
 
 /** Table of the object that a path parameter identifies. */
-const TABLE_OF = {
+const TABLE_OF_PARAMETER = {
   configuration_version_id: 'configuration_versions',
   notification_configuration_id: 'notification_configurations',
   organization_membership_id: 'organization_memberships',
@@ -67,18 +67,18 @@ export function organizationOfRequest(
   params: Readonly<Record<string, string>>,
 ): string {
   const { organization_name: name } = params
-  const seat =
+  const membership =
     name === undefined
-      ? seatIn(context, caller, organizationOf(context, params) ?? '')
-      : findSeat(context, caller, name)
-  return seat.ok ? seat.value.organization.id : ''
+      ? findOrganizationById(context, caller, organizationOf(context, params) ?? '')
+      : findOrganization(context, caller, name)
+  return membership.ok ? membership.value.organization.id : ''
 }
 
 function organizationOf(
   { store }: GovernanceContext,
   params: Readonly<Record<string, string>>,
 ): string | undefined {
-  for (const [param, table] of Object.entries(TABLE_OF)) {
+  for (const [param, table] of Object.entries(TABLE_OF_PARAMETER)) {
     const id = params[param]
     if (id !== undefined) return store.tables[table].find(id)?.organizationId
   }

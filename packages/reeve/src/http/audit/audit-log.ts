@@ -10,9 +10,9 @@ import {
   type Store,
 } from '../../state/index.ts'
 
-/** Rejections are gathered this long: one commit for many, so that rejecting stays cheap. */
-const GATHER_MS = 100
-/** Records that wait for it. Beyond it they are counted in the log only. */
+/** Delay of rejection records: they are written in one commit, so that rejecting stays cheap. */
+const FLUSH_DELAY_MS = 100
+/** Maximum number of deferred records. Beyond it they are only counted in the log. */
 const DEFERRED_MAX = 1_000
 
 export interface AuditLogOptions {
@@ -29,7 +29,7 @@ export interface AuditLogOptions {
  */
 export class AuditLog {
   readonly #options: AuditLogOptions
-  /** Without their ids, which end with the commit to come. */
+  /** Deferred records without ids; an id ends with the index of the commit. */
   #deferred: { readonly record: AuditRecord; readonly timeMs: number }[] = []
   #dropped = 0
   #cancelFlush: (() => void) | undefined
@@ -46,28 +46,28 @@ export class AuditLog {
     }
     const timeMs = this.#options.clock.nowMs()
     this.#deferred.push({ record: outcomeRecord(entry, outcome, timeMs), timeMs })
-    this.#cancelFlush ??= this.#options.clock.after(GATHER_MS, () => this.flush())
+    this.#cancelFlush ??= this.#options.clock.after(FLUSH_DELAY_MS, () => this.flush())
   }
 
   /**
-   * Records what is about to be done on a node, in a commit of its own, and waits until that is
-   * durable: a session inside a task does not begin without its record.
+   * Records an action on a node before it starts, in a commit of its own, and waits until that is
+   * durable: an exec session does not begin without its record.
    */
   async recordNow(entry: AuditEntry, outcome: AuditOutcome): Promise<void> {
     const { store, clock } = this.#options
     const record = outcomeRecord(entry, outcome, clock.nowMs())
     store.commit({
-      // The record is the change itself.
+      // The record itself is the change.
       by: 'system',
       cause: undefined,
       changes: ({ timeMs, index }) => [
         put('audit_records', { ...record, ID: auditKey(timeMs, index) }),
       ],
     })
-    await store.settled()
+    await store.whenDurable()
   }
 
-  /** Writes what is deferred. Before a list, and when the server stops. */
+  /** Writes the deferred records: before a list, and when the server stops. */
   flush(): void {
     const { store, log } = this.#options
     this.#cancelFlush?.()
@@ -76,33 +76,34 @@ export class AuditLog {
     if (deferred.length === 0) return
     this.#deferred = []
     if (this.#dropped > 0)
-      log.error({ dropped: this.#dropped }, 'too many refused writes: some have no audit record')
+      log.error({ dropped: this.#dropped }, 'too many rejected writes: some have no audit record')
     this.#dropped = 0
     try {
       store.commit({
         by: 'system',
         cause: undefined,
-        // Filed under the time of the rejection: between what was written before and after it.
+        // The id contains the time of the rejection, so the records sort between earlier and later
+        // ones.
         changes: ({ index }) =>
-          deferred.map(({ record, timeMs }, place) =>
-            put('audit_records', { ...record, ID: auditKey(timeMs, index, place) }),
+          deferred.map(({ record, timeMs }, position) =>
+            put('audit_records', { ...record, ID: auditKey(timeMs, index, position) }),
           ),
       })
     } catch (thrown) {
-      // The storage has failed: nothing can be written any more, and the log says why.
+      // The storage failed: nothing can be written, and the log has the reason.
       if (!(thrown instanceof Fault)) throw thrown
       log.error({ err: errorMessage(thrown), records: deferred.length }, 'audit records were lost')
     }
   }
 }
 
-const successes = new WeakMap<Route['answers'], number>()
+const successStatuses = new WeakMap<Route['answers'], number>()
 
-/** The status that the contract has for a request of this route that succeeds. */
+/** Returns the status of a successful request of this route, by the contract. */
 export function successStatus({ answers }: Pick<Route, 'answers'>): number {
-  const known = successes.get(answers)
-  if (known !== undefined) return known
+  const cached = successStatuses.get(answers)
+  if (cached !== undefined) return cached
   const status = Number(Object.keys(answers).find((one) => one.startsWith('2')) ?? 200)
-  successes.set(answers, status)
+  successStatuses.set(answers, status)
   return status
 }

@@ -1,4 +1,4 @@
-/** Text for the content of an element or a quoted attribute. */
+/** Escapes text for the content of an element or a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -5,15 +5,15 @@ import { pathOf, plainText, titleOf } from './markdown-text.ts'
 import { searchSections, sectionsOf, type Section } from './search.ts'
 
 export interface ManualPage {
-  /** Below `/docs`, without an extension: `how-to/tls`; empty for the first page. */
+  /** Path below `/docs` without extension: `how-to/tls`; empty for the first page. */
   readonly path: string
   readonly title: string
   readonly markdown: string
 }
 
 /**
- * The pages of the documentation, read once. A request is answered from this table alone: a path
- * that is not in it does not exist, whatever it spells.
+ * The pages of the documentation, read once. Requests are answered from this table only, so no path
+ * in a URL can reach other files.
  */
 export class Manual {
   readonly pages: ReadonlyMap<string, ManualPage>
@@ -38,8 +38,8 @@ export class Manual {
 
   /** The body of a page as HTML. */
   html(page: ManualPage): string {
-    const known = this.#html.get(page.path)
-    if (known !== undefined) return known
+    const cached = this.#html.get(page.path)
+    if (cached !== undefined) return cached
     const isKnown = (path: string): boolean => this.pages.has(path) || this.images.has(path)
     const html = this.#render(page.markdown, { directory: directoryOf(page, this.pages), isKnown })
     this.#html.set(page.path, html)
@@ -54,7 +54,7 @@ export class Manual {
   }
 }
 
-/** The folder from which the links of a page lead on. */
+/** Returns the folder that relative links of a page start from. */
 function directoryOf({ path }: ManualPage, pages: ReadonlyMap<string, ManualPage>): string {
   const isFolder = path === '' || [...pages.keys()].some((other) => other.startsWith(`${path}/`))
   return isFolder ? path : path.split('/').slice(0, -1).join('/')
@@ -67,7 +67,7 @@ function listFiles(folder: string): readonly string[] {
       .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
       .toSorted()
   } catch (error) {
-    // An installation may come without the documentation.
+    // An installation may lack the documentation.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
     throw error
   }

@@ -4,7 +4,7 @@ import type { Section } from './search.ts'
 import { STYLE } from './style.ts'
 
 /** The folders of the documentation in the order of the navigation. */
-const FOLDERS = [
+const NAVIGATION_FOLDERS = [
   ['tutorials', 'Tutorials'],
   ['how-to', 'How-to guides'],
   ['reference', 'Reference'],
@@ -23,7 +23,7 @@ export function manualPage(manual: Manual, page: ManualPage): string {
 export function searchPage(manual: Manual, query: string): string {
   const results = manual.search(query)
   const items = results.map(
-    (section) => `<li><a href="${hrefOf(section)}">${escapeHtml(titleText(section))}</a>
+    (section) => `<li><a href="${sectionHref(section)}">${escapeHtml(titleText(section))}</a>
 <p>${escapeHtml(section.text.trim().slice(0, EXCERPT_CHARACTERS))}</p></li>`,
   )
   const count = results.length === 0 ? 'No results.' : ''
@@ -37,7 +37,7 @@ export function missingPage(manual: Manual): string {
   return layout(manual, { title: 'Page not found', path: undefined, body })
 }
 
-function hrefOf({ path, anchor }: Section): string {
+function sectionHref({ path, anchor }: Section): string {
   return escapeHtml(`/docs${path === '' ? '' : `/${path}`}${anchor === '' ? '' : `#${anchor}`}`)
 }
 
@@ -71,7 +71,7 @@ function navigation(manual: Manual, path: string | undefined): string {
   const single = [...manual.pages.values()]
     .filter((page) => page.path !== '' && !page.path.includes('/'))
     .map((page) => navigationItem(manual, page, path))
-  const folders = FOLDERS.map(([folder, title]) => {
+  const folders = NAVIGATION_FOLDERS.map(([folder, title]) => {
     const isOpen = path === '' || path?.startsWith(folder) === true
     const items = childrenOf(manual, folder).map((page) => navigationItem(manual, page, path))
     return `<details${isOpen ? ' open' : ''}><summary>${title}</summary><ul>${items.join('')}</ul></details>`
@@ -82,10 +82,10 @@ function navigation(manual: Manual, path: string | undefined): string {
 function navigationItem(manual: Manual, page: ManualPage, path: string | undefined): string {
   const isCurrent = page.path === path
   const link = `<a href="/docs/${escapeHtml(page.path)}"${isCurrent ? ' aria-current="page"' : ''}>${escapeHtml(page.title)}</a>`
-  const isInside = isCurrent || path?.startsWith(`${page.path}/`) === true
-  const inner = isInside ? childrenOf(manual, page.path) : []
-  if (inner.length === 0) return `<li>${link}</li>`
-  const items = inner.map((one) => navigationItem(manual, one, path))
+  const isExpanded = isCurrent || path?.startsWith(`${page.path}/`) === true
+  const children = isExpanded ? childrenOf(manual, page.path) : []
+  if (children.length === 0) return `<li>${link}</li>`
+  const items = children.map((one) => navigationItem(manual, one, path))
   return `<li>${link}<ul>${items.join('')}</ul></li>`
 }
 

@@ -1,16 +1,16 @@
 export type Json = Readonly<Record<string, unknown>>
 
-/** Named schemas, each written once and referred to by name everywhere. */
+/** Named schemas; each is written once and referenced by name. */
 export class SchemaComponents {
   readonly #schemas = new Map<string, Json>()
 
-  refer(schema: object): Json {
-    const { $id, ...rest } = plain(schema)
-    if (typeof $id !== 'string') return this.#inside(rest)
+  reference(schema: object): Json {
+    const { $id, ...rest } = plainSchema(schema)
+    if (typeof $id !== 'string') return this.#referenceChildren(rest)
     if (!this.#schemas.has($id)) {
-      // Entered before it is filled, so that a shape that contains itself ends.
+      // Registered before its content, so that recursive schemas terminate.
       this.#schemas.set($id, {})
-      this.#schemas.set($id, this.#inside(rest))
+      this.#schemas.set($id, this.#referenceChildren(rest))
     }
     return { $ref: `#/components/schemas/${$id}` }
   }
@@ -19,7 +19,7 @@ export class SchemaComponents {
     return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => compare(a, b)))
   }
 
-  #inside(schema: Json): Json {
+  #referenceChildren(schema: Json): Json {
     return Object.fromEntries(
       Object.entries(schema).map(([key, value]) => [key, this.#value(key, value)]),
     )
@@ -27,24 +27,22 @@ export class SchemaComponents {
 
   #value(key: string, value: unknown): unknown {
     if (Array.isArray(value))
-      return value.map((one: unknown) => (isObject(one) ? this.refer(one) : one))
+      return value.map((one: unknown) => (isObject(one) ? this.reference(one) : one))
     if (!isObject(value)) return value
     // `properties` and `patternProperties` map names to schemas; they are no schemas themselves.
     if (key === 'properties' || key === 'patternProperties')
       return Object.fromEntries(
         Object.entries(value).map(([name, inner]) => [
           name,
-          isObject(inner) ? this.refer(inner) : inner,
+          isObject(inner) ? this.reference(inner) : inner,
         ]),
       )
-    return this.refer(value)
+    return this.reference(value)
   }
 }
 
-/**
- * A schema as data: TypeBox's own marks (`~kind` and the like) are not enumerable and fall away.
- */
-export function plain(schema: object): Json {
+/** Copies a schema as plain data, without TypeBox's non-enumerable symbols (`~kind` and others). */
+export function plainSchema(schema: object): Json {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => !key.startsWith('~')))
 }
 

@@ -1,9 +1,9 @@
-import { Anchors } from './markdown-text.ts'
+import { AnchorGenerator } from './markdown-text.ts'
 
-/** A heading with the text below it: what a search finds. */
+/** A heading with the text below it, which is the unit of the search. */
 export interface Section {
   readonly path: string
-  /** Empty for the top of the page. */
+  /** Anchor of the heading; empty for the top of the page. */
   readonly anchor: string
   readonly pageTitle: string
   readonly title: string
@@ -14,12 +14,12 @@ const QUERY_CHARACTERS_MAX = 200
 const TERMS_MAX = 8
 const RESULTS_MAX = 40
 
-/** The sections of a page, from its text without markup. */
+/** Splits the plain text of a page into sections. */
 export function sectionsOf(
   { path, title }: { readonly path: string; readonly title: string },
   text: string,
 ): readonly Section[] {
-  const anchors = new Anchors()
+  const anchors = new AnchorGenerator()
   return text.split(/^(?=#{1,4} )/m).map((part) => {
     const [head = '', ...lines] = part.split('\n')
     const heading = /^#{1,4} (.+)$/.exec(head)?.[1] ?? ''
@@ -35,17 +35,17 @@ export function sectionsOf(
   })
 }
 
-/** Sections that have all words of a query, those with the words in their titles first. */
+/** Returns the sections that contain all words of a query; matches in titles come first. */
 export function searchSections(sections: readonly Section[], query: string): readonly Section[] {
-  const words =
+  const queryWords =
     query
       .slice(0, QUERY_CHARACTERS_MAX)
       .toLowerCase()
       .match(/[^\s]+/g) ?? []
-  const terms = words.slice(0, TERMS_MAX)
+  const terms = queryWords.slice(0, TERMS_MAX)
   if (terms.length === 0) return []
   return sections
-    .map((section) => ({ section, score: scoreOf(section, terms) }))
+    .map((section) => ({ section, score: relevanceOf(section, terms) }))
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score || compare(keyOf(a.section), keyOf(b.section)))
     .slice(0, RESULTS_MAX)
@@ -60,8 +60,8 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** 0 when a word is missing. */
-function scoreOf(section: Section, terms: readonly string[]): number {
+/** Returns the relevance; 0 if a word is missing. */
+function relevanceOf(section: Section, terms: readonly string[]): number {
   const title = section.title.toLowerCase()
   const pageTitle = section.pageTitle.toLowerCase()
   const text = section.text.toLowerCase()

@@ -6,17 +6,17 @@ import type { Json } from './schema-components.ts'
  * errors, and inlined copies would triple the size of the document.
  */
 export class SharedComponents {
-  readonly #place: string
+  readonly #member: string
   readonly #uses = new Map<string, { readonly value: Json; readonly hint: string; count: number }>()
 
-  /** `place` is the member of `components` that holds the values. */
+  /** `place` is the member of `components` that contains the values. */
   constructor(place: 'parameters' | 'responses') {
-    this.#place = place
+    this.#member = place
   }
 
   /** Counts one use. The component's name is derived from `hint`. */
   add(value: Json, hint: string): void {
-    const text = textOf(value)
+    const text = cachedJson(value)
     const use = this.#uses.get(text)
     if (use === undefined) this.#uses.set(text, { value, hint, count: 1 })
     else use.count += 1
@@ -26,32 +26,32 @@ export class SharedComponents {
    * Returns the components by name, and a function that replaces a value by its reference. Call it
    * last.
    */
-  seal(): { readonly components: Json; readonly refer: (value: Json) => Json } {
+  finish(): { readonly components: Json; readonly refer: (value: Json) => Json } {
     const names = new Map<string, string>()
     const components: Record<string, Json> = {}
     const shared = [...this.#uses].filter(([, { count }]) => count > 1)
     // Sorted by content, so that the names do not depend on the order of the routes.
     for (const [text, { value, hint }] of shared.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-      const name = freeName(slug(hint), components)
+      const name = uniqueName(slug(hint), components)
       components[name] = value
       names.set(text, name)
     }
     const refer = (value: Json): Json => {
-      const name = names.get(textOf(value))
-      return name === undefined ? value : { $ref: `#/components/${this.#place}/${name}` }
+      const name = names.get(cachedJson(value))
+      return name === undefined ? value : { $ref: `#/components/${this.#member}/${name}` }
     }
     return { components: sorted(components), refer }
   }
 }
 
 /** Cached JSON texts of values, which are compared several times. */
-const texts = new WeakMap<Json, string>()
+const jsonCache = new WeakMap<Json, string>()
 
-export function textOf(value: Json): string {
-  const known = texts.get(value)
-  if (known !== undefined) return known
+export function cachedJson(value: Json): string {
+  const cached = jsonCache.get(value)
+  if (cached !== undefined) return cached
   const text = JSON.stringify(value)
-  texts.set(value, text)
+  jsonCache.set(value, text)
   return text
 }
 
@@ -60,9 +60,9 @@ function slug(hint: string): string {
   return (hint.match(/[A-Za-z0-9_]+/g) ?? []).join('-')
 }
 
-function freeName(wanted: string, taken: Json): string {
-  let name = wanted
-  for (let i = 2; Object.hasOwn(taken, name); i += 1) name = `${wanted}-${i}`
+function uniqueName(baseName: string, existing: Json): string {
+  let name = baseName
+  for (let i = 2; Object.hasOwn(existing, name); i += 1) name = `${baseName}-${i}`
   return name
 }
 

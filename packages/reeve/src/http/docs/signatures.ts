@@ -8,10 +8,10 @@ import { compare } from './schema-components.ts'
  */
 export function routeSignatures(routes: readonly Route[]): string {
   const sorted = routes.toSorted((a, b) => compare(a.path, b.path) || compare(a.id, b.id))
-  return sorted.map((route) => `${signature(route).join('\n  ')}\n`).join('')
+  return sorted.map((route) => `${signatureLines(route).join('\n  ')}\n`).join('')
 }
 
-function signature(route: Route): readonly string[] {
+function signatureLines(route: Route): readonly string[] {
   const required = new Set<string>(route.query?.required)
   const query = Object.keys(route.query?.properties ?? {})
   const body = route.body === undefined ? [] : [`body ${bodyText(route)}`]
@@ -42,7 +42,7 @@ function responsesText({ answers }: Route): string {
   return texts.join(' ')
 }
 
-/** The name of a schema, `Name[]` for a list of a named one. */
+/** Returns the name of a schema; `Name[]` for a list of named schemas. */
 function nameOf(schema: object): string {
   const id: unknown = Reflect.get(schema, '$id')
   if (typeof id === 'string') return id

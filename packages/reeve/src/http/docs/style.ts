@@ -1,4 +1,7 @@
-/** The colours and sizes of the web UI (packages/web/src/style/tokens.css), for pages of text. */
+/**
+ * Stylesheet of the documentation pages, with the tokens of the web UI
+ * (packages/web/src/style/tokens.css).
+ */
 export const STYLE = `
 :root {
   color-scheme: light dark;

@@ -1,9 +1,9 @@
 import type { MetricSample } from '@reeve/contract'
 
-/** Samples are summed up over intervals of this length. */
+/** Length of the intervals over which samples are aggregated. */
 const INTERVAL_MS = 10_000
 
-interface Tally {
+interface SampleStats {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   count: number
@@ -13,31 +13,28 @@ interface Tally {
   max: number
 }
 
-/** One of the things that are measured. */
+/** The samples of one name and set of labels. */
 export interface SampleSeries {
   add(value: number, nowMs: number): void
 }
 
-/**
- * Measurements of the current interval. A question is answered with the last whole one, if there is
- * one.
- */
+/** Samples of the current interval. Reads return the last complete interval, if there is one. */
 export class IntervalSamples {
   #startMs: number
-  #current: Tally[] = []
-  #previous: { readonly startMs: number; readonly tallies: readonly Tally[] } | undefined
+  #current: SampleStats[] = []
+  #previous: { readonly startMs: number; readonly tallies: readonly SampleStats[] } | undefined
 
   constructor(nowMs: number) {
     this.#startMs = nowMs
   }
 
-  /** Made once for each name and labels. */
-  series(name: string, labels: Tally['labels']): SampleSeries {
-    let tally: Tally | undefined
-    let interval: readonly Tally[] | undefined
+  /** Returns the series of a name and labels; to be called once for each. */
+  series(name: string, labels: SampleStats['labels']): SampleSeries {
+    let tally: SampleStats | undefined
+    let interval: readonly SampleStats[] | undefined
     return {
       add: (value, nowMs) => {
-        this.#roll(nowMs)
+        this.#startIntervalIfDue(nowMs)
         if (tally === undefined || interval !== this.#current) {
           tally = { name, labels, count: 0, sum: 0, sumOfSquares: 0, min: value, max: value }
           interval = this.#current
@@ -53,7 +50,7 @@ export class IntervalSamples {
   }
 
   read(nowMs: number): { readonly startMs: number; readonly samples: readonly MetricSample[] } {
-    this.#roll(nowMs)
+    this.#startIntervalIfDue(nowMs)
     const interval = this.#previous ?? {
       startMs: this.#startMs,
       tallies: this.#current,
@@ -61,7 +58,7 @@ export class IntervalSamples {
     return { startMs: interval.startMs, samples: interval.tallies.map(toSample) }
   }
 
-  #roll(nowMs: number): void {
+  #startIntervalIfDue(nowMs: number): void {
     if (nowMs - this.#startMs < INTERVAL_MS) return
     this.#previous = { startMs: this.#startMs, tallies: this.#current }
     this.#current = []
@@ -69,7 +66,7 @@ export class IntervalSamples {
   }
 }
 
-function toSample(tally: Tally): MetricSample {
+function toSample(tally: SampleStats): MetricSample {
   const mean = tally.sum / tally.count
   const variance = Math.max(0, tally.sumOfSquares / tally.count - mean * mean)
   return {

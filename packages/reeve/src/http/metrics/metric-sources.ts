@@ -1,20 +1,25 @@
-import type { EventHub, NodeRequests, NodeSessions, WorkloadContext } from '../../workload/index.ts'
+import type {
+  EventBroker,
+  NodeRpcClient,
+  NodeSessions,
+  WorkloadContext,
+} from '../../workload/index.ts'
 import type { Admission } from '../pipeline/admission.ts'
 import type { ParkedQueries } from '../pipeline/blocking.ts'
 import type { AgentInfo } from '../v1/agent.ts'
-import type { MetricSources } from './metrics.ts'
+import type { GaugeSources } from './metrics.ts'
 
 interface MeasuredApp {
   readonly context: WorkloadContext
-  readonly hub: EventHub
+  readonly hub: EventBroker
   readonly sessions: NodeSessions
   readonly agent: AgentInfo
-  readonly metrics?: MetricSources
+  readonly metrics?: GaugeSources
 }
 
 /** The measured parts of a server besides its state. */
-interface Measured {
-  readonly requests: NodeRequests
+interface MeasuredParts {
+  readonly requests: NodeRpcClient
   readonly parked: ParkedQueries
   readonly admission: Admission
 }
@@ -22,8 +27,8 @@ interface Measured {
 /** Returns the metrics of a server by name, without prefix. */
 export function metricSources(
   { context, hub, sessions, agent, metrics = {} }: MeasuredApp,
-  { requests, parked, admission }: Measured,
-): MetricSources {
+  { requests, parked, admission }: MeasuredParts,
+): GaugeSources {
   const { store } = context
   return {
     state_index: { help: 'Index of the last applied commit.', read: () => store.index },
@@ -46,16 +51,16 @@ export function metricSources(
     jobs: { help: 'Jobs of all namespaces.', read: () => store.tables.jobs.size },
     jobs_quarantined: {
       help: 'Jobs that are not placed because nodes were lost while they were starting.',
-      read: () => store.tables.jobs.countIn('quarantined', 'yes'),
+      read: () => store.tables.jobs.countByIndex('quarantined', 'yes'),
     },
     allocations: { help: 'Allocations of all states.', read: () => store.tables.allocations.size },
     evaluations_pending: {
       help: 'Evaluations that wait for the scheduler.',
-      read: () => store.tables.evaluations.countIn('status', 'pending'),
+      read: () => store.tables.evaluations.countByIndex('status', 'pending'),
     },
     evaluations_blocked: {
       help: 'Evaluations that wait for resources.',
-      read: () => store.tables.evaluations.countIn('status', 'blocked'),
+      read: () => store.tables.evaluations.countByIndex('status', 'blocked'),
     },
     nodes: { help: 'Nodes that are known.', read: () => store.tables.nodes.size },
     nodes_connected: {

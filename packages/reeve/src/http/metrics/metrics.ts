@@ -4,10 +4,10 @@ import { Counter, Gauge, Registry, type Metric } from 'prom-client'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { METRIC_PREFIX as PREFIX, processMetrics } from './process-metrics.ts'
-import { RequestTimes } from './request-times.ts'
+import { RequestDurationHistogram } from './request-times.ts'
 
 /** Metrics whose values are read when they are scraped. */
-export interface MetricSources {
+export interface GaugeSources {
   readonly [name: string]: {
     readonly help: string
     readonly read: () => number
@@ -32,20 +32,20 @@ interface MetricsText {
   readonly contentType: string
 }
 
-const RENDERED_MS = 1_000
+const CACHE_MS = 1_000
 /** Metrics whose values the JSON form lists one by one. */
-const SINGLE_VALUED = new Set(['gauge', 'counter'])
+const SINGLE_VALUE_TYPES = new Set(['gauge', 'counter'])
 
 /** Metrics of the program, in two formats. */
 export class Metrics {
   readonly #clock: Clock
   readonly #registry = new Registry()
-  readonly #requests: RequestTimes
+  readonly #requests: RequestDurationHistogram
   #rendered: { readonly atMs: number; readonly text: Promise<MetricsText> } | undefined
 
-  constructor(clock: Clock, sources: MetricSources, labelled: LabelledSources = {}) {
+  constructor(clock: Clock, sources: GaugeSources, labelled: LabelledSources = {}) {
     this.#clock = clock
-    this.#requests = new RequestTimes(`${PREFIX}http_request_seconds`, clock.nowMs())
+    this.#requests = new RequestDurationHistogram(`${PREFIX}http_request_seconds`, clock.nowMs())
     // Starts process metrics now, not with the first scrape.
     processMetrics()
     for (const [name, source] of Object.entries(sources))
@@ -56,9 +56,9 @@ export class Metrics {
 
   /** Returns the function that records the completed requests of a route. */
   observerOf(route: string): (reply: FastifyReply) => void {
-    const note = this.#requests.ofRoute(route)
+    const record = this.#requests.observerFor(route)
     return (reply) =>
-      note({
+      record({
         method: reply.request.method,
         status: reply.statusCode,
         seconds: reply.elapsedTime / 1000,
@@ -72,13 +72,13 @@ export class Metrics {
    */
   text(): Promise<MetricsText> {
     const nowMs = this.#clock.nowMs()
-    if (this.#rendered === undefined || nowMs - this.#rendered.atMs >= RENDERED_MS)
+    if (this.#rendered === undefined || nowMs - this.#rendered.atMs >= CACHE_MS)
       this.#rendered = { atMs: nowMs, text: this.#renderText() }
     return this.#rendered.text
   }
 
   async #renderText(): Promise<MetricsText> {
-    const all = this.#all()
+    const all = this.#registries()
     const text = `${this.#requests.text()}\n${await all.metrics()}`
     return { text, contentType: all.contentType }
   }
@@ -86,9 +86,9 @@ export class Metrics {
   /** Returns the metrics as JSON. */
   async report(): Promise<MetricsReport> {
     const { startMs, samples } = this.#requests.read(this.#clock.nowMs())
-    const metrics = await this.#all().getMetricsAsJSON()
+    const metrics = await this.#registries().getMetricsAsJSON()
     const gauges: MetricGauge[] = metrics
-      .filter((metric) => SINGLE_VALUED.has(String(metric.type)))
+      .filter((metric) => SINGLE_VALUE_TYPES.has(String(metric.type)))
       .flatMap((metric) =>
         // JSON cannot represent NaN, the value of metrics without a sample.
         metric.values
@@ -108,12 +108,12 @@ export class Metrics {
     }
   }
 
-  #all(): Registry {
+  #registries(): Registry {
     return Registry.merge([this.#registry, processMetrics()])
   }
 }
 
-function metricOf(name: string, { help, read, isCounter }: MetricSources[string]): Metric {
+function metricOf(name: string, { help, read, isCounter }: GaugeSources[string]): Metric {
   if (isCounter === true)
     return new Counter({
       name,

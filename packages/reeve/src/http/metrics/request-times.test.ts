@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RequestTimes } from './request-times.ts'
+import { RequestDurationHistogram } from './request-times.ts'
 
 const NAME = 'service_http_request_seconds'
 
-function linesOf(times: RequestTimes, start: string): string[] {
+function linesOf(times: RequestDurationHistogram, start: string): string[] {
   return times
     .text()
     .split('\n')
     .filter((line) => line.startsWith(start))
 }
 
-test('request times: a bucket counts what ended within its bound, and so do those above it', () => {
-  const times = new RequestTimes(NAME, 0)
-  const note = times.ofRoute('/v1/jobs')
+test('request durations: buckets are cumulative', () => {
+  const times = new RequestDurationHistogram(NAME, 0)
+  const note = times.observerFor('/v1/jobs')
   for (const seconds of [0.0005, 0.0006, 0.2, 7])
     note({ method: 'GET', status: 200, seconds, nowMs: 1 })
   const labels = 'route="/v1/jobs",method="GET",status="200"'
@@ -27,10 +27,10 @@ test('request times: a bucket counts what ended within its bound, and so do thos
   assert.match(linesOf(times, `${NAME}_sum`)[0] ?? '', /} 7\.2011$/)
 })
 
-test('request times: routes, methods and statuses are told apart', () => {
-  const times = new RequestTimes(NAME, 0)
-  const jobs = times.ofRoute('/v1/jobs')
-  const nodes = times.ofRoute('/v1/nodes')
+test('request durations: routes, methods and statuses have separate series', () => {
+  const times = new RequestDurationHistogram(NAME, 0)
+  const jobs = times.observerFor('/v1/jobs')
+  const nodes = times.observerFor('/v1/nodes')
   jobs({ method: 'GET', status: 200, seconds: 1, nowMs: 1 })
   jobs({ method: 'GET', status: 404, seconds: 1, nowMs: 1 })
   jobs({ method: 'POST', status: 200, seconds: 1, nowMs: 1 })
@@ -47,9 +47,9 @@ test('request times: routes, methods and statuses are told apart', () => {
   )
 })
 
-test('request times: samples are of the last whole interval, and of the current one before it', () => {
-  const times = new RequestTimes(NAME, 0)
-  const note = times.ofRoute('/v1/jobs')
+test('request durations: samples are of the last complete interval, or of the first one', () => {
+  const times = new RequestDurationHistogram(NAME, 0)
+  const note = times.observerFor('/v1/jobs')
   const add = (seconds: number, nowMs: number) =>
     note({ method: 'GET', status: 200, seconds, nowMs })
   const read = (nowMs: number) =>

@@ -2,7 +2,7 @@ import type { MetricSample } from '@reeve/contract'
 import { IntervalSamples, type SampleSeries } from './interval-samples.ts'
 
 /** A completed request. */
-export interface RequestEnd {
+export interface RequestObservation {
   readonly method: string
   readonly status: number
   readonly seconds: number
@@ -10,9 +10,11 @@ export interface RequestEnd {
 }
 
 /** Upper bounds of the histogram's buckets. */
-const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5] as const
+const BUCKET_BOUNDS_SECONDS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
+] as const
 
-interface Series {
+interface DurationSeries {
   readonly labels: Readonly<Record<'route' | 'method' | 'status', string>>
   /** Requests per bucket, not cumulative; the last bucket is unbounded. */
   readonly counts: Float64Array
@@ -25,9 +27,9 @@ interface Series {
  * series for each job. Updated for every request, so a series is found by two numbers instead of
  * the text of its labels, which took a twentieth of the time of a small response.
  */
-export class RequestTimes {
+export class RequestDurationHistogram {
   readonly #name: string
-  readonly #all: Series[] = []
+  readonly #series: DurationSeries[] = []
   readonly #samples: IntervalSamples
 
   constructor(name: string, nowMs: number) {
@@ -36,8 +38,8 @@ export class RequestTimes {
   }
 
   /** Returns the function that records the completed requests of a route. */
-  ofRoute(route: string): (end: RequestEnd) => void {
-    const byMethod = new Map<string, Map<number, Series>>()
+  observerFor(route: string): (end: RequestObservation) => void {
+    const byMethod = new Map<string, Map<number, DurationSeries>>()
     return ({ method, status, seconds, nowMs }) => {
       let byStatus = byMethod.get(method)
       if (byStatus === undefined) byMethod.set(method, (byStatus = new Map()))
@@ -46,8 +48,8 @@ export class RequestTimes {
         series = this.#newSeries({ route, method, status: String(status) })
         byStatus.set(status, series)
       }
-      const at = bucketOf(seconds)
-      series.counts[at] = (series.counts[at] ?? 0) + 1
+      const bucket = bucketOf(seconds)
+      series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
       series.sum += seconds
       series.sample.add(seconds, nowMs)
     }
@@ -64,30 +66,36 @@ export class RequestTimes {
       `# HELP ${this.#name} Time from a request to its answer, blocking queries included.`,
       `# TYPE ${this.#name} histogram`,
     ]
-    for (const series of this.#all) lines.push(...linesOf(this.#name, series))
+    for (const series of this.#series) lines.push(...linesOf(this.#name, series))
     return `${lines.join('\n')}\n`
   }
 
-  #newSeries(labels: Series['labels']): Series {
+  #newSeries(labels: DurationSeries['labels']): DurationSeries {
     const sample = this.#samples.series(this.#name, labels)
-    const series = { labels, counts: new Float64Array(SECONDS.length + 1), sum: 0, sample }
-    this.#all.push(series)
+    const series = {
+      labels,
+      counts: new Float64Array(BUCKET_BOUNDS_SECONDS.length + 1),
+      sum: 0,
+      sample,
+    }
+    this.#series.push(series)
     return series
   }
 }
 
 function bucketOf(seconds: number): number {
-  for (let at = 0; at < SECONDS.length; at++) if (seconds <= (SECONDS[at] ?? 0)) return at
-  return SECONDS.length
+  for (let at = 0; at < BUCKET_BOUNDS_SECONDS.length; at++)
+    if (seconds <= (BUCKET_BOUNDS_SECONDS[at] ?? 0)) return at
+  return BUCKET_BOUNDS_SECONDS.length
 }
 
 /** Writes a series. Buckets are cumulative in the text format. */
-function linesOf(name: string, { labels, counts, sum }: Series): string[] {
+function linesOf(name: string, { labels, counts, sum }: DurationSeries): string[] {
   const text = Object.entries(labels)
     .map(([label, value]) => `${label}="${value}"`)
     .join(',')
   let count = 0
-  const buckets = [...SECONDS, '+Inf'].map((bound, at) => {
+  const buckets = [...BUCKET_BOUNDS_SECONDS, '+Inf'].map((bound, at) => {
     count += counts[at] ?? 0
     return `${name}_bucket{le="${bound}",${text}} ${count}`
   })

@@ -2,10 +2,10 @@ import type { Clock, Random } from '@reeve/kit/clock.ts'
 import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { blockingWaitMs, LIMITS } from '../../model/index.ts'
 import type { Store, WatchTarget } from '../../state/index.ts'
-import type { Hold } from '../lifecycle.ts'
+import type { WaitHandle } from '../lifecycle.ts'
 import { QueryError } from '../query.ts'
-import { answerBytes, SharedResponses, type ReadResult } from './shared-responses.ts'
-import { WakeTurns, type Turn } from './wake-turns.ts'
+import { responseBytes, SharedResponses, type ReadResult } from './shared-responses.ts'
+import { WakeQueue, type Turn } from './wake-turns.ts'
 
 /** The source of a blocking query. It is cheap enough to be checked at every wake-up. */
 export interface BlockingSource {
@@ -15,7 +15,7 @@ export interface BlockingSource {
 }
 
 /** Outcome of a wait. */
-export interface Waited {
+export interface WaitResult {
   /** Current index of the result. */
   readonly index: number
   /** Index of the commit that woke the query last; undefined if it timed out. */
@@ -43,7 +43,7 @@ export class ParkedQueries {
   readonly #options: BlockingOptions
   /** Number of waiting queries by tenant. */
   readonly slots: TenantSlots
-  readonly #turns = new WakeTurns()
+  readonly #wakeQueue = new WakeQueue()
 
   constructor(options: BlockingOptions) {
     this.#options = options
@@ -70,10 +70,10 @@ export class ParkedQueries {
   async waitForIndex(
     tenant: string,
     { minIndex, wait }: WaitRequest,
-    hold: Hold,
+    handle: WaitHandle,
     source: BlockingSource,
     turn?: Turn,
-  ): Promise<Waited> {
+  ): Promise<WaitResult> {
     const { clock, random } = this.#options
     let index = source.index()
     let wokenBy: number | undefined
@@ -81,11 +81,11 @@ export class ParkedQueries {
     const deadlineMs = clock.monotonicMs() + waitMs(wait, random)
     this.slots.acquire(tenant)
     try {
-      while (index <= minIndex && !hold.isOver) {
-        const leftMs = deadlineMs - clock.monotonicMs()
-        if (leftMs <= 0) break
-        wokenBy = await this.#waitForChange(source.watch, leftMs, hold)
-        if (turn !== undefined && !hold.isOver) await this.#turns.next(tenant, turn)
+      while (index <= minIndex && !handle.isCancelled) {
+        const remainingMs = deadlineMs - clock.monotonicMs()
+        if (remainingMs <= 0) break
+        wokenBy = await this.#waitForChange(source.watch, remainingMs, handle)
+        if (turn !== undefined && !handle.isCancelled) await this.#wakeQueue.next(tenant, turn)
         index = source.index()
       }
     } finally {
@@ -98,8 +98,8 @@ export class ParkedQueries {
    * Resolves when a woken query may send its response. Queries with a shared response receive it at
    * the same moment, and each write of a large response is a system call of a millisecond.
    */
-  async turnToSend(tenant: string, { answer }: ReadResult, turn: Turn): Promise<void> {
-    await this.#turns.next(tenant, turn, answerBytes(answer))
+  async waitToSend(tenant: string, { answer }: ReadResult, turn: Turn): Promise<void> {
+    await this.#wakeQueue.next(tenant, turn, responseBytes(answer))
   }
 
   /**
@@ -109,19 +109,19 @@ export class ParkedQueries {
   #waitForChange(
     targets: readonly WatchTarget[],
     timeoutMs: number,
-    hold: Hold,
+    handle: WaitHandle,
   ): Promise<number | undefined> {
     const { store, clock } = this.#options
     return new Promise((resolve) => {
       const done = (index: number | undefined): void => {
         cancelWatch()
         cancelTimer()
-        hold.onOver(undefined)
+        handle.onCancel(undefined)
         resolve(index)
       }
       const cancelWatch = store.watches.watch(targets, done)
       const cancelTimer = clock.after(timeoutMs, () => done(undefined))
-      hold.onOver(() => done(undefined))
+      handle.onCancel(() => done(undefined))
     })
   }
 }

@@ -5,15 +5,15 @@ type Headers = Pick<IncomingMessage, 'headers'>
 
 const TOKEN_HEADER = HEADERS.token.toLowerCase()
 
-/** The secret of a request: that of the token header, else of `Authorization: Bearer`. */
-export function secretOf(request: Headers): string | undefined {
+/** Returns the token of a request: from the token header, else from `Authorization: Bearer`. */
+export function tokenFrom(request: Headers): string | undefined {
   const header = request.headers[TOKEN_HEADER]
   const token = (typeof header === 'string' ? header : header?.[0])?.trim() ?? ''
-  return token === '' ? bearerOf(request) : token
+  return token === '' ? bearerToken(request) : token
 }
 
-/** The secret of `Authorization: Bearer`; the scheme is read in any case. */
-export function bearerOf({ headers: { authorization } }: Headers): string | undefined {
+/** Returns the token of `Authorization: Bearer`; the scheme is case-insensitive. */
+export function bearerToken({ headers: { authorization } }: Headers): string | undefined {
   if (authorization === undefined) return undefined
   const [scheme, secret, ...more] = authorization.trim().split(/\s+/)
   return scheme?.toLowerCase() === 'bearer' && more.length === 0 ? secret : undefined

@@ -4,7 +4,7 @@ import type { Clock } from '@reeve/kit/clock.ts'
 const TENANTS_MAX = 20_000
 
 /** Outcome of counting a request, for the rate limit headers. */
-export interface RateVerdict {
+export interface RateLimitResult {
   readonly isAllowed: boolean
   readonly remaining: number
   /** Seconds until the next request is allowed; 0 if one is allowed now. */
@@ -18,11 +18,11 @@ export interface RateVerdict {
  * ignores them would otherwise get them as fast as the server can write, which is as expensive as
  * answering its requests. None is delayed by more than `heldMsMax`.
  */
-export const REJECTIONS = { burst: 100, perSecond: 200, heldMsMax: 1_000 } as const
+export const REJECTION_PACE = { burst: 100, perSecond: 200, heldMsMax: 1_000 } as const
 
 interface Bucket {
   /** Remaining requests. */
-  left: number
+  tokens: number
   sinceMs: number
   /** Time at which the latest rejection is sent, at the pace of rejections. */
   rejectedMs: number
@@ -42,20 +42,20 @@ export class RateLimit {
   }
 
   /** Counts a request. */
-  take(tenant: string): RateVerdict {
+  take(tenant: string): RateLimitResult {
     const nowMs = this.#clock.monotonicMs()
     const bucket = this.#bucketOf(tenant, nowMs)
-    const gained = (Math.max(0, nowMs - bucket.sinceMs) * this.perSecond) / 1_000
-    bucket.left = Math.min(this.perSecond, bucket.left + gained)
+    const refilled = (Math.max(0, nowMs - bucket.sinceMs) * this.perSecond) / 1_000
+    bucket.tokens = Math.min(this.perSecond, bucket.tokens + refilled)
     bucket.sinceMs = nowMs
-    const isAllowed = bucket.left >= 1
-    if (isAllowed) bucket.left--
-    const missing = Math.max(0, 1 - bucket.left)
+    const isAllowed = bucket.tokens >= 1
+    if (isAllowed) bucket.tokens--
+    const missing = Math.max(0, 1 - bucket.tokens)
     return {
       isAllowed,
-      remaining: Math.floor(bucket.left),
+      remaining: Math.floor(bucket.tokens),
       resetSeconds: missing / this.perSecond,
-      rejectAfterMs: isAllowed ? 0 : holdBack(bucket, nowMs),
+      rejectAfterMs: isAllowed ? 0 : rejectionDelayMs(bucket, nowMs),
     }
   }
 
@@ -63,9 +63,9 @@ export class RateLimit {
   busiest(): number {
     const nowMs = this.#clock.monotonicMs()
     let used = 0
-    for (const { left, sinceMs } of this.#buckets.values()) {
-      const gained = (Math.max(0, nowMs - sinceMs) * this.perSecond) / 1_000
-      used = Math.max(used, this.perSecond - left - gained)
+    for (const { tokens, sinceMs } of this.#buckets.values()) {
+      const refilled = (Math.max(0, nowMs - sinceMs) * this.perSecond) / 1_000
+      used = Math.max(used, this.perSecond - tokens - refilled)
     }
     return Math.ceil(used)
   }
@@ -74,7 +74,7 @@ export class RateLimit {
     const existing = this.#buckets.get(tenant)
     if (existing !== undefined) return existing
     if (this.#buckets.size >= TENANTS_MAX) this.#evict(nowMs)
-    const bucket = { left: this.perSecond, sinceMs: nowMs, rejectedMs: 0 }
+    const bucket = { tokens: this.perSecond, sinceMs: nowMs, rejectedMs: 0 }
     this.#buckets.set(tenant, bucket)
     return bucket
   }
@@ -93,8 +93,8 @@ export class RateLimit {
 }
 
 /** Returns the delay of a rejection, which spreads those of one tenant; none after a pause. */
-function holdBack(bucket: Bucket, nowMs: number): number {
-  const { burst, perSecond, heldMsMax } = REJECTIONS
+function rejectionDelayMs(bucket: Bucket, nowMs: number): number {
+  const { burst, perSecond, heldMsMax } = REJECTION_PACE
   const intervalMs = 1_000 / perSecond
   const earliestMs = nowMs - burst * intervalMs
   const nextMs = Math.max(bucket.rejectedMs, earliestMs) + intervalMs

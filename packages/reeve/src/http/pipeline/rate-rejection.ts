@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { TEXT_TYPE } from '../answer.ts'
+import { TEXT_PLAIN } from '../answer.ts'
 import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
 import { HttpError } from '../http-error.ts'
 import { requestId } from '../request-id.ts'
 
-/** Why a request is rejected, and how long its client waits for the response. */
-export interface RateProblem {
+/** Reason for a rejection, and the delay of its response. */
+export interface RateRejection {
   readonly message: string
   readonly retrySeconds: number
   readonly delayMs: number
@@ -13,17 +13,17 @@ export interface RateProblem {
 
 const TOO_MANY_REQUESTS = 429
 
-/** The same as an error, for requests that take the way through Fastify. */
-export function rateError({ message, retrySeconds }: RateProblem): HttpError {
+/** Returns the problem as an error, for requests that pass through Fastify. */
+export function rateError({ message, retrySeconds }: RateRejection): HttpError {
   return new HttpError(TOO_MANY_REQUESTS, message, { 'retry-after': String(retrySeconds) })
 }
 
 /**
- * Whether a request can be rejected by a few writes: it has no body that would have to be
- * discarded, its connection waits for no other response, and it is not of a page or of JSON:API,
- * whose responses have more to them.
+ * Reports whether a request can be rejected by a few writes: it has no body to discard, its
+ * connection waits for no other response, and it comes neither from a page nor from JSON:API, whose
+ * responses need more.
  */
-export function isQuickToReject(request: IncomingMessage, response: ServerResponse): boolean {
+export function canRejectEarly(request: IncomingMessage, response: ServerResponse): boolean {
   const { headers, url = '' } = request
   return (
     response.socket !== null &&
@@ -34,10 +34,10 @@ export function isQuickToReject(request: IncomingMessage, response: ServerRespon
   )
 }
 
-/** Rejects a request without Fastify; its connection is kept. */
-export function sendRateProblem(
+/** Rejects a request without Fastify; its connection stays open. */
+export function sendRateRejection(
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  { message, retrySeconds }: RateProblem,
+  { message, retrySeconds }: RateRejection,
   sharedHeaders: readonly string[],
 ): void {
   response.writeHead(TOO_MANY_REQUESTS, [
@@ -49,7 +49,7 @@ export function sendRateProblem(
     'retry-after',
     String(retrySeconds),
     'content-type',
-    TEXT_TYPE,
+    TEXT_PLAIN,
     'content-length',
     String(Buffer.byteLength(message)),
   ])

@@ -4,7 +4,7 @@ import type { RouteHandling } from '@reeve/contract'
 import { chooseRegion, type ForwardReason, type KnownRegions } from './region-route.ts'
 
 const eu: KnownRegions = {
-  own: 'eu',
+  localRegion: 'eu',
   authoritative: 'us',
   isRemote: (region) => region === 'us' || region === 'asia',
 }
@@ -63,7 +63,11 @@ for (const { name, rule = 'requested', named = '', forwarded, want } of cases)
   })
 
 test('region routing: a remote region called `global` can be named', () => {
-  const regions = { own: 'eu', authoritative: 'eu', isRemote: (name: string) => name === 'global' }
+  const regions = {
+    localRegion: 'eu',
+    authoritative: 'eu',
+    isRemote: (name: string) => name === 'global',
+  }
   const route = chooseRegion('requested', 'global', undefined, regions)
   assert.deepEqual(route, { kind: 'forward', region: 'global', reason: 'named' })
 })

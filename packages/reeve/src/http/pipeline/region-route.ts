@@ -6,20 +6,20 @@ export type ForwardReason =
   | 'named'
   /** Only the authoritative region accepts the write. */
   | 'authority'
-  /** The request is one region's part of a multi-region job. */
+  /** The request is a regional subrequest of a multi-region job. */
   | 'part'
 
 /** The region that answers a request. */
 export type RegionRoute =
   | { readonly kind: 'local' }
   | { readonly kind: 'forward'; readonly region: string; readonly reason: ForwardReason }
-  /** The request names a region that cannot be reached from here. */
+  /** The request names an unreachable region. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'reject'; readonly message: string }
 
 /** The regions known to a server. */
 export interface KnownRegions {
-  readonly own: string
+  readonly localRegion: string
   readonly authoritative: string
   /** Reports whether this is another region that is reachable. */
   isRemote(region: string): boolean
@@ -40,23 +40,23 @@ export function chooseRegion(
   regions: KnownRegions,
 ): RegionRoute {
   if (rule === 'local') return LOCAL
-  const isOwn = named === '' || named === regions.own
-  if (!isOwn && regions.isRemote(named))
+  const isLocal = named === '' || named === regions.localRegion
+  if (!isLocal && regions.isRemote(named))
     return forwarded === undefined ? { kind: 'forward', region: named, reason: 'named' } : UNKNOWN
-  if (!isOwn && named !== GLOBAL_REGION) return UNKNOWN
+  if (!isLocal && named !== GLOBAL_REGION) return UNKNOWN
   return rule === 'authoritative' ? routeToAuthoritative(forwarded, regions) : LOCAL
 }
 
 /** Routes a request that only the authoritative region accepts. */
 export function routeToAuthoritative(
   forwarded: ForwardReason | undefined,
-  { own, authoritative }: KnownRegions,
+  { localRegion, authoritative }: KnownRegions,
 ): RegionRoute {
-  if (own === authoritative) return LOCAL
+  if (localRegion === authoritative) return LOCAL
   if (forwarded !== 'authority')
     return { kind: 'forward', region: authoritative, reason: 'authority' }
   const message =
-    `the regions disagree: "${own}" was asked as the authoritative region, but its configuration ` +
+    `the regions disagree: "${localRegion}" was asked as the authoritative region, but its configuration ` +
     `names "${authoritative}"; set the same authoritative_region everywhere. Nothing was written`
   return { kind: 'reject', message }
 }

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isStopped, isTiny } from '../transport/chunk-guard.ts'
+import { isStopped, areChunksTooSmall } from '../transport/chunk-guard.ts'
 
-/** Bounds on what is read of bodies that were rejected. */
+/** Limits of reading rejected bodies. */
 export interface DrainLimits {
-  /** Bodies that are read at once. */
+  /** Number of bodies that are drained in parallel. */
   readonly bodiesMax: number
-  /** Of one body. */
+  /** Bytes of one body. */
   readonly bytesMax: number
   readonly durationMsMax: number
 }
@@ -18,11 +18,11 @@ export const DRAIN_LIMITS: DrainLimits = {
 }
 
 /**
- * Bodies that were rejected before they had arrived. The rest of one is read and discarded, within
- * bounds: a client that sends all of a body before it reads the response would find a broken
- * connection instead of one. Past the bounds the connection ends with the response.
+ * Drains bodies that were rejected before they had arrived, within limits: a client that sends its
+ * whole body before it reads the response would otherwise see a broken connection instead. Beyond
+ * the limits the connection closes with the response.
  */
-export class RejectedBodies {
+export class RejectedBodyDrain {
   readonly #limits: DrainLimits
   #draining = 0
 
@@ -30,7 +30,7 @@ export class RejectedBodies {
     this.#limits = limits
   }
 
-  /** Decides what becomes of the body of a request that is answered now. */
+  /** Drains the body of a request that is being answered, or closes its connection. */
   drain({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
     if (raw.complete && raw.readableLength === 0) return
     const { bodiesMax, bytesMax } = this.#limits
@@ -50,7 +50,7 @@ export class RejectedBodies {
     raw.unpipe()
     raw.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (isTiny(++chunks, bytes) || bytes > bytesMax) raw.destroy()
+      if (areChunksTooSmall(++chunks, bytes) || bytes > bytesMax) raw.destroy()
     })
     raw.once('close', () => {
       clearTimeout(timer)

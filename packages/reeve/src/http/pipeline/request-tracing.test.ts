@@ -65,7 +65,7 @@ function aTracedApp(t: TestContext, run: Run) {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   tracing.addTo(app)
   // Only `run` is called, which needs nothing but the id of its route.
-  const api = tracing.traced({
+  const api = tracing.withTracing({
     run: (_mounted: unknown, target: { readonly request: FastifyRequest; reply: FastifyReply }) =>
       run(target.reply, target.request),
   } as unknown as Api<MountedRoute, unknown, unknown, unknown>)

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MANAGEMENT, type Caller } from '../../acl/index.ts'
+import { MANAGEMENT_GRANTS, type Caller } from '../../acl/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
 import { LIMITS, refusal } from '../../model/index.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { json, type Answer } from '../answer.ts'
+import { json, type HttpResponse } from '../answer.ts'
 import { SharedResponses, type ReadResult, type WokenRead } from './shared-responses.ts'
 
 function aCaller(accessorId = 'accessor'): Caller {
-  const grants = MANAGEMENT
+  const grants = MANAGEMENT_GRANTS
   return { grants, accessorId, name: '', type: 'client', expiresMs: undefined }
 }
 
-function bytes(length: number): Answer {
+function bytes(length: number): HttpResponse {
   return { body: { kind: 'json-bytes', bytes: Buffer.alloc(length) } }
 }
 
@@ -62,14 +62,14 @@ for (const [name, fields] of OTHERS)
     assert.equal(computed(), 2)
   })
 
-test('shared responses: a query that an earlier commit has woken takes a later result', async () => {
+test('shared responses: a query that an earlier commit woke may share a later result', async () => {
   const { read, computed } = aWorld()
   const first = await read({ wokenBy: 6 }, 6)
   assert.equal(await read({ wokenBy: 5 }, 7), first)
   assert.equal(computed(), 1)
 })
 
-test('shared responses: a failure reaches those who share it, and nobody after them', async () => {
+test('shared responses: a failure reaches the queries that share it, no later ones', async () => {
   const { responses, read, computed } = aWorld()
   const failing = () =>
     responses.read(READ, 5, async () => {
@@ -80,7 +80,7 @@ test('shared responses: a failure reaches those who share it, and nobody after t
   assert.equal(computed(), 1)
 })
 
-test('shared responses: they are forgotten after a while', async () => {
+test('shared responses: they expire', async () => {
   const { clock, responses, read } = aWorld()
   await read()
   clock.advance(LIMITS.sharedResponseMs - 1)
@@ -89,7 +89,7 @@ test('shared responses: they are forgotten after a while', async () => {
   assert.equal(responses.size, 0)
 })
 
-test('shared responses: as many are kept as may be, and of one more the oldest goes', async () => {
+test('shared responses: beyond the limit the oldest is evicted', async () => {
   const { responses, read, computed } = aWorld()
   for (let i = 0; i < LIMITS.sharedResponsesMax; i++) await read({ url: `/${i}` })
   assert.equal(responses.size, LIMITS.sharedResponsesMax)
@@ -110,7 +110,7 @@ test('shared responses: their bytes are bounded', async () => {
   assert.equal(responses.size, 2)
 })
 
-test('shared responses: what is too large to be one text is shared but not kept', async () => {
+test('shared responses: a streamed result is shared but not kept', async () => {
   const { responses, read, computed } = aWorld(ok(json([])))
   await Promise.all([read(), read()])
   assert.equal(computed(), 1)

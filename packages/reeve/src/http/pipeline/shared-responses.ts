@@ -2,12 +2,12 @@ import type { Caller } from '../../acl/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import { LIMITS, type Refusal } from '../../model/index.ts'
-import type { Answer } from '../answer.ts'
+import type { HttpResponse } from '../answer.ts'
 
 /** Result of a read. */
 export interface ReadResult {
   readonly index: number
-  readonly answer: Result<Answer, Refusal>
+  readonly answer: Result<HttpResponse, Refusal>
 }
 
 /** A woken read, with everything its result depends on besides the state. */
@@ -59,13 +59,13 @@ export class SharedResponses {
     compute: () => Promise<ReadResult>,
   ): Promise<ReadResult> {
     const key = `${read.secret ?? ''}\n${read.url}`
-    const known = this.#responses.get(key)
-    if (known?.caller === read.caller && known.stateIndex >= read.wokenBy) return known.result
-    if (known !== undefined) this.#remove(key, known)
+    const shared = this.#responses.get(key)
+    if (shared?.caller === read.caller && shared.stateIndex >= read.wokenBy) return shared.result
+    if (shared !== undefined) this.#remove(key, shared)
     const response = { caller: read.caller, stateIndex, result: compute(), bytes: 0 }
     this.#add(key, response)
     response.result.then(
-      ({ answer }) => this.#computed(key, response, answer),
+      ({ answer }) => this.#onComputed(key, response, answer),
       () => this.#remove(key, response),
     )
     return response.result
@@ -77,12 +77,12 @@ export class SharedResponses {
     if (this.#responses.size > LIMITS.sharedResponsesMax) this.#removeOldest()
   }
 
-  /** Streamed bodies are too large to be kept. */
-  #computed(key: string, response: SharedResponse, answer: Result<Answer, Refusal>): void {
+  /** Keeps the size of a computed response. Streamed bodies are too large to be kept. */
+  #onComputed(key: string, response: SharedResponse, answer: Result<HttpResponse, Refusal>): void {
     if (this.#responses.get(key) !== response) return
     const body = answer.ok ? answer.value.body : undefined
     if (body !== undefined && body.kind !== 'json-bytes') return this.#remove(key, response)
-    response.bytes = answerBytes(answer)
+    response.bytes = responseBytes(answer)
     this.#bytes += response.bytes
     while (this.#bytes > LIMITS.sharedResponseBytesMax) this.#removeOldest()
   }
@@ -99,7 +99,7 @@ export class SharedResponses {
 }
 
 /** Returns the size of a rendered answer in bytes. */
-export function answerBytes(answer: Result<Answer, Refusal>): number {
+export function responseBytes(answer: Result<HttpResponse, Refusal>): number {
   const body = answer.ok ? answer.value.body : undefined
   return body?.kind === 'json-bytes' ? body.bytes.length : 0
 }

@@ -10,7 +10,7 @@ import { stopParsing } from './pipelining.ts'
  */
 export const CHUNK_LIMITS = { chunksFree: 256, chunkBytesMin: 16, heldMs: 5_000 } as const
 
-export function isTiny(chunks: number, bytes: number): boolean {
+export function areChunksTooSmall(chunks: number, bytes: number): boolean {
   const { chunksFree, chunkBytesMin } = CHUNK_LIMITS
   return chunks > chunksFree && bytes < chunks * chunkBytesMin
 }
@@ -23,7 +23,7 @@ const listeners = new WeakMap<IncomingMessage, () => void>()
  * Stops receiving a request once its chunks are too small. Chunks are counted as they are parsed,
  * because a queued request has no reader yet, and everything that has arrived is parsed at once.
  */
-export function guardChunks(request: IncomingMessage): void {
+export function limitChunks(request: IncomingMessage): void {
   if (request.headers['transfer-encoding'] === undefined) return
   const push = request.push.bind(request)
   let chunks = 0
@@ -33,7 +33,7 @@ export function guardChunks(request: IncomingMessage): void {
     bytes += chunk.length
     // The parser finishes the bytes it has read before it stops.
     if (stopped.has(request)) return true
-    if (isTiny(++chunks, bytes)) stopReceiving(request)
+    if (areChunksTooSmall(++chunks, bytes)) stopReceiving(request)
     return push(chunk, encoding)
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
 
-/** Files and connections that this process may have open; infinite where the system is silent. */
+/** Returns the limit of open files of this process; infinite if the system does not report one. */
 export function openFilesMax(): number {
   try {
     const [, soft] =
@@ -14,8 +14,8 @@ export function openFilesMax(): number {
   }
 }
 
-/** The limit with its use; none where the system does not tell. */
-export async function openFilesUse(): Promise<readonly LimitUsage[]> {
+/** Returns the limit with its usage; empty if the system does not report one. */
+export async function openFilesUsage(): Promise<readonly LimitUsage[]> {
   const max = openFilesMax()
   if (max === Number.POSITIVE_INFINITY) return []
   return [{ name: 'open_files', max, used: await countOpenFiles(max), rejected: 0 }]
@@ -31,7 +31,7 @@ async function countOpenFiles(max: number): Promise<number> {
   }
 }
 
-/** Whether the process, or the whole machine, has no file descriptor left. */
+/** Reports whether the process, or the whole machine, has no file descriptor left. */
 export function isOutOfFiles(thrown: unknown): boolean {
   const code: unknown = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined
   return code === 'EMFILE' || code === 'ENFILE'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import fastify from 'fastify'
-import { QuickAnswers, type QuickAnswersOptions } from './quick-answer.ts'
+import { FastResponseWriter, type FastResponseOptions } from './quick-answer.ts'
 
 interface Said {
   readonly isQuick: boolean
@@ -16,14 +16,14 @@ interface Asked {
   readonly status?: number
   readonly body?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly options?: Partial<QuickAnswersOptions>
+  readonly options?: Partial<FastResponseOptions>
 }
 
 const PLAIN = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'
 
 /** Asks a server that answers quickly where it can, and with `the long way` where it cannot. */
 async function ask(t: TestContext, asked: Asked): Promise<Said> {
-  const quick = new QuickAnswers({
+  const quick = new FastResponseWriter({
     headers: { 'x-frame-options': 'DENY' },
     aliases: {},
     isEnabled: true,
@@ -70,7 +70,7 @@ function isHead(text: string): boolean {
   return text.includes('content-length: 12\r\n')
 }
 
-test('quick answer: its head has the shared headers, those of the answer and of the runtime', async (t) => {
+test('fast response: its head has the default headers, those of the response and those of Node', async (t) => {
   const said = await ask(t, { body: '{"a":"é"}', headers: { 'x-service-index': '7' } })
   assert.deepEqual(said, {
     isQuick: true,
@@ -96,7 +96,7 @@ const WHOLE = [
 ]
 
 for (const { name, body } of WHOLE)
-  test(`quick answer: ${name} arrives whole`, async (t) => {
+  test(`fast response: ${name} arrives complete`, async (t) => {
     const said = await ask(t, { body })
     assert.equal(said.isQuick, true)
     assert.ok(said.body === body)
@@ -122,11 +122,11 @@ const LONG_WAY: readonly (Asked & { readonly name: string })[] = [
 ]
 
 for (const { name, ...asked } of LONG_WAY)
-  test(`quick answer: ${name} goes the long way`, async (t) => {
+  test(`fast response: ${name} is sent by Fastify`, async (t) => {
     assert.equal((await ask(t, asked)).isQuick, false)
   })
 
-test('quick answer: a short text is not worth compressing, whatever the caller takes', async (t) => {
+test('fast response: a short text is not compressed, whatever the client accepts', async (t) => {
   const request = `${PLAIN.slice(0, -2)}accept-encoding: gzip\r\n\r\n`
   assert.equal((await ask(t, { request })).isQuick, true)
 })

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { HEADERS } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
-import { goesAsItIs } from '../compression.ts'
-import { putHead } from './runtime-internals.ts'
+import { skipsCompression } from '../compression.ts'
+import { setRawHead } from './runtime-internals.ts'
 
-export interface QuickAnswersOptions {
+export interface FastResponseOptions {
   /** Headers of every response. */
   readonly headers: Readonly<Record<string, string>>
   /** Alternative header names by own name; the headers are sent under both. */
@@ -19,7 +19,7 @@ export interface QuickAnswersOptions {
 }
 
 /** A response with status 200: a complete JSON text and its additional headers. */
-export interface QuickAnswer {
+export interface FastResponse {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
 }
@@ -31,30 +31,30 @@ export interface QuickAnswer {
  * status, a client that accepts compression or comes from another origin, a connection that closes
  * with the response) are sent by Fastify. A test compares the output of both.
  */
-export class QuickAnswers {
-  readonly #options: QuickAnswersOptions
+export class FastResponseWriter {
+  readonly #options: FastResponseOptions
   readonly #start: string
   #isUsable: boolean
   #date = { second: 0, text: '' }
   #keepAlive = { ms: -1, text: '' }
 
-  constructor(options: QuickAnswersOptions) {
+  constructor(options: FastResponseOptions) {
     this.#options = options
-    const lines = linesOf(options.headers, {})
-    const areOrdinary = lines !== undefined && Object.keys(options.headers).every(isOrdinary)
+    const lines = headerLines(options.headers, {})
+    const areOrdinary = lines !== undefined && Object.keys(options.headers).every(isCustomHeader)
     this.#isUsable = options.isEnabled && areOrdinary
     this.#start = `HTTP/1.1 200 OK\r\n${lines}content-type: application/json\r\n`
   }
 
   /** Sends the response. Returns false if nothing was sent and Fastify must send it. */
-  send(reply: FastifyReply, { headers, body }: QuickAnswer): boolean {
+  send(reply: FastifyReply, { headers, body }: FastResponse): boolean {
     const { raw: response, request } = reply
-    if (!this.#isUsable || !this.#isPlain(request.raw, response, body.length)) return false
-    const lines = linesOf(headers, this.#options.aliases)
+    if (!this.#isUsable || !this.#canSend(request.raw, response, body.length)) return false
+    const lines = headerLines(headers, this.#options.aliases)
     if (lines === undefined) return false
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
     const head = `${this.#start}x-request-id: ${request.id}\r\n${lines}content-length: ${length}\r\n`
-    this.#isUsable = putHead(response, head + this.#ending(reply))
+    this.#isUsable = setRawHead(response, head + this.#finalHeaders(reply))
     if (!this.#isUsable) return false
     void reply.hijack()
     if (typeof body !== 'string') {
@@ -63,12 +63,15 @@ export class QuickAnswers {
     }
     // With a length equal to its byte length the text is ASCII, and needs no further scan.
     const encoding = length === body.length ? 'latin1' : 'utf8'
-    const bytesMax = head.length + body.length * BYTES_MAX[encoding]
-    response.end(bytesMax < WRITTEN_BYTES_MAX ? body : Buffer.from(body, encoding), encoding)
+    const bytesMax = head.length + body.length * BYTES_PER_CHAR_MAX[encoding]
+    response.end(
+      bytesMax < IMMEDIATE_WRITE_BYTES_MAX ? body : Buffer.from(body, encoding),
+      encoding,
+    )
     return true
   }
 
-  #isPlain(request: IncomingMessage, response: ServerResponse, length: number): boolean {
+  #canSend(request: IncomingMessage, response: ServerResponse, length: number): boolean {
     const { isDraining, isStillLeader } = this.#options
     return (
       request.httpVersion === '1.1' &&
@@ -76,7 +79,7 @@ export class QuickAnswers {
       // A request body that is not read is discarded within limits.
       (request.complete || !hasBody(request)) &&
       request.headers.origin === undefined &&
-      goesAsItIs(request, length) &&
+      skipsCompression(request, length) &&
       response.shouldKeepAlive &&
       response.statusCode === 200 &&
       !response.headersSent &&
@@ -88,7 +91,7 @@ export class QuickAnswers {
   }
 
   /** Returns the headers that the runtime adds at the end. */
-  #ending({ server }: FastifyReply): string {
+  #finalHeaders({ server }: FastifyReply): string {
     const nowMs = Date.now()
     const second = Math.floor(nowMs / 1_000)
     if (this.#date.second !== second) this.#date = { second, text: new Date(nowMs).toUTCString() }
@@ -108,7 +111,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
  * Headers that this writer sets, or that control how the runtime writes; responses with an
  * operator's header of that name are sent by Fastify.
  */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   ...Object.values(HEADERS).map((name) => name.toLowerCase()),
   'x-request-id',
   'content-type',
@@ -122,14 +125,14 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'keep-alive',
 ])
 
-function isOrdinary(name: string): boolean {
-  return /^[a-z0-9-]+$/.test(name) && !OWN_HEADERS.has(name)
+function isCustomHeader(name: string): boolean {
+  return /^[a-z0-9-]+$/.test(name) && !RESERVED_HEADERS.has(name)
 }
 
 /** Returns the header lines; undefined if a value contains a character that is not allowed. */
-function linesOf(
+function headerLines(
   headers: Readonly<Record<string, string>>,
-  aliases: QuickAnswersOptions['aliases'],
+  aliases: FastResponseOptions['aliases'],
 ): string | undefined {
   let lines = ''
   for (const name in headers) {
@@ -146,6 +149,6 @@ function linesOf(
  * The runtime writes a text that is certain to fit into this size at once; larger texts are slower
  * than bytes.
  */
-const WRITTEN_BYTES_MAX = 16_384
+const IMMEDIATE_WRITE_BYTES_MAX = 16_384
 /** Maximum bytes per character, as the runtime assumes. */
-const BYTES_MAX = { latin1: 1, utf8: 3 } as const
+const BYTES_PER_CHAR_MAX = { latin1: 1, utf8: 3 } as const

@@ -2,24 +2,24 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
-/** One file of the web UI, in every form in which it may be sent. */
+/** A file of the web UI, in each of its encodings. */
 export interface WebFile {
   readonly contentType: string
   readonly etag: string
-  /** Whether its name holds the hash of its content, so that it may be kept for ever. */
+  /** Whether its name contains a hash of its content, so that it can be cached forever. */
   readonly isImmutable: boolean
   readonly plain: Buffer
-  /** Made by the build; absent for what does not get smaller. */
+  /** Compressed by the build; missing if compression does not make it smaller. */
   readonly encoded: Readonly<Partial<Record<WebEncoding, Buffer>>>
 }
 
-/** The best first. */
+/** Encodings in order of preference. */
 export const WEB_ENCODINGS = ['br', 'gzip'] as const
 type WebEncoding = (typeof WEB_ENCODINGS)[number]
 
 const SUFFIXES: Readonly<Record<WebEncoding, string>> = { br: '.br', gzip: '.gz' }
 
-const TYPES: Readonly<Record<string, string>> = {
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -31,36 +31,35 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** Names that the build gives to what it hashes; see packages/web/vite.config.ts. */
+/** Folder of the files whose names contain a hash; see packages/web/vite.config.ts. */
 const HASHED_FOLDER = 'assets/'
 
 /**
- * Every file of the built web UI by its path below the folder, read once. A request is answered
- * from this table alone: a path that is not in it does not exist, whatever it spells. Undefined
- * when the web UI was not built.
+ * Reads the files of the built web UI, by their paths. Requests are answered from this table only,
+ * so no path in a URL can reach other files. Undefined if the web UI was not built.
  */
 export function readWebFiles(folder: string): ReadonlyMap<string, WebFile> | undefined {
   const names = listFiles(folder)
   if (!names.includes('index.html')) return undefined
-  const known = new Set(names)
+  const nameSet = new Set(names)
   const files = new Map<string, WebFile>()
   for (const name of names) {
-    const contentType = TYPES[extname(name)]
+    const contentType = CONTENT_TYPES[extname(name)]
     if (contentType !== undefined)
-      files.set(name, readWebFile(folder, { name, contentType, known }))
+      files.set(name, readWebFile(folder, { name, contentType, allNames: nameSet }))
   }
   return files
 }
 
-interface Found {
+interface FoundFile {
   readonly name: string
   readonly contentType: string
-  readonly known: ReadonlySet<string>
+  readonly allNames: ReadonlySet<string>
 }
 
-function readWebFile(folder: string, { name, contentType, known }: Found): WebFile {
+function readWebFile(folder: string, { name, contentType, allNames }: FoundFile): WebFile {
   const plain = readFileSync(join(folder, name))
-  const forms = WEB_ENCODINGS.filter((encoding) => known.has(name + SUFFIXES[encoding])).map(
+  const forms = WEB_ENCODINGS.filter((encoding) => allNames.has(name + SUFFIXES[encoding])).map(
     (encoding) => [encoding, readFileSync(join(folder, name + SUFFIXES[encoding]))] as const,
   )
   return {

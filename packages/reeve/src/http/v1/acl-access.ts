@@ -13,34 +13,34 @@ import { refusal, type Refusal } from '../../model/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import { json } from '../answer.ts'
 import { read, type Endpoint } from './endpoint.ts'
-import { asked } from './node-answer.ts'
-import { anyone } from './requirements.ts'
+import { unwatchedRead } from './node-answer.ts'
+import { allowAll } from './requirements.ts'
 
 type Grants = Caller['grants']
 
 /** Returns the route that checks a capability of the caller, by the grants that all routes use. */
 export function aclAccessEndpoints({ aclEnabled }: WorkloadContext): readonly Endpoint[] {
   return [
-    read(v1Routes.checkAccess, anyone, ({ caller, namespace, query }) =>
-      asked(async () => {
+    read(v1Routes.checkAccess, allowAll, ({ caller, namespace, query }) =>
+      unwatchedRead(async () => {
         const { capability: Capability = '', name: Name = '' } = query
-        const allowed = check(caller.grants, { capability: Capability, namespace, name: Name })
+        const allowed = isAllowed(caller.grants, { capability: Capability, namespace, name: Name })
         if (!allowed.ok) return allowed
         const Allowed = allowed.value
-        const answer: AclAccess = {
+        const responseBody: AclAccess = {
           Capability,
           Namespace: namespace,
           Name,
           Allowed,
           AclEnabled: aclEnabled,
         }
-        return ok(json(answer))
+        return ok(json(responseBody))
       }),
     ),
   ]
 }
 
-interface Question {
+interface AccessCheck {
   /** `submit-job` or, with its kind, `node:write`. */
   readonly capability: string
   readonly namespace: string
@@ -49,41 +49,48 @@ interface Question {
 
 const LEVELS = ['read', 'write'] as const
 
-function check(
+function isAllowed(
   grants: Grants,
-  { capability, namespace, name }: Question,
+  { capability, namespace, name }: AccessCheck,
 ): Result<boolean, Refusal> {
   if (capability === '') return invalid('missing capability')
   if (capability === 'management') return ok(grants.isManagement)
   const colon = capability.indexOf(':')
   const kind = colon === -1 ? 'namespace' : capability.slice(0, colon)
-  const word = capability.slice(colon + 1)
+  const capabilityName = capability.slice(colon + 1)
   switch (kind) {
     case 'namespace':
-      return held(NAMESPACE_CAPABILITIES, word, (one) =>
-        namespace === '*' ? grants.allowsSomewhere(one) : grants.allows(namespace, one),
+      return checkCapability(NAMESPACE_CAPABILITIES, capabilityName, (one) =>
+        namespace === '*' ? grants.allowsInAnyNamespace(one) : grants.allows(namespace, one),
       )
     case 'node':
-      return held(LEVELS, word, (one) => grants.node(one))
+      return checkCapability(LEVELS, capabilityName, (one) => grants.node(one))
     case 'agent':
-      return held(LEVELS, word, (one) => grants.agent(one))
+      return checkCapability(LEVELS, capabilityName, (one) => grants.agent(one))
     case 'operator':
-      return held([...LEVELS, ...OPERATOR_CAPABILITIES], word, (one) => grants.operator(one))
+      return checkCapability([...LEVELS, ...OPERATOR_CAPABILITIES], capabilityName, (one) =>
+        grants.operator(one),
+      )
     case 'node_pool':
       return (
-        named(name, kind) ?? held(NODE_POOL_CAPABILITIES, word, (one) => grants.nodePool(name, one))
+        missingName(name, kind) ??
+        checkCapability(NODE_POOL_CAPABILITIES, capabilityName, (one) => grants.nodePool(name, one))
       )
     case 'host_volume':
       return (
-        named(name, kind) ??
-        held(HOST_VOLUME_CAPABILITIES, word, (one) => grants.hostVolume(name, one))
+        missingName(name, kind) ??
+        checkCapability(HOST_VOLUME_CAPABILITIES, capabilityName, (one) =>
+          grants.hostVolume(name, one),
+        )
       )
     case 'variables':
       if (namespace === '*')
         return invalid('a capability of the kind variables needs one namespace, not *')
       return (
-        named(name, kind) ??
-        held(VARIABLE_CAPABILITIES, word, (one) => grants.variable(namespace, name, one))
+        missingName(name, kind) ??
+        checkCapability(VARIABLE_CAPABILITIES, capabilityName, (one) =>
+          grants.variable(namespace, name, one),
+        )
       )
     default:
       return invalid(`unknown kind ${JSON.stringify(kind)}; use one of ${KINDS}`)
@@ -92,20 +99,20 @@ function check(
 
 const KINDS = 'namespace, node, agent, operator, node_pool, host_volume, variables'
 
-function named(name: string, kind: string): Result<boolean, Refusal> | undefined {
+function missingName(name: string, kind: string): Result<boolean, Refusal> | undefined {
   return name === '' ? invalid(`a capability of the kind ${kind} needs a name`) : undefined
 }
 
 /** Checks a capability by name. `deny` appears in rules but is not a capability. */
-function held<Word extends string>(
-  words: readonly Word[],
-  given: string,
-  isHeld: (word: Word) => boolean,
+function checkCapability<Word extends string>(
+  capabilities: readonly Word[],
+  name: string,
+  isGranted: (capability: Word) => boolean,
 ): Result<boolean, Refusal> {
-  const word = words.find((one) => one === given && one !== 'deny')
-  if (word !== undefined) return ok(isHeld(word))
-  const known = words.filter((one) => one !== 'deny').join(', ')
-  return invalid(`unknown capability ${JSON.stringify(given)}; use one of ${known}`)
+  const capability = capabilities.find((one) => one === name && one !== 'deny')
+  if (capability !== undefined) return ok(isGranted(capability))
+  const validNames = capabilities.filter((one) => one !== 'deny').join(', ')
+  return invalid(`unknown capability ${JSON.stringify(name)}; use one of ${validNames}`)
 }
 
 function invalid(message: string): Result<never, Refusal> {

@@ -5,50 +5,52 @@ import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import {
   deletePolicy,
   mayReadPolicy,
-  ownPolicyNames,
+  policyNamesOfCaller,
   visiblePolicies,
   writePolicy,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY, jsonItems } from '../answer.ts'
+import { EMPTY_RESPONSE, jsonItems } from '../answer.ts'
 import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type RequestOf,
-  type Written,
+  type WatchedRead,
+  type V1Request,
+  type WriteResult,
   type WriteRequestOf,
 } from './endpoint.ts'
-import { requiredBody } from './required-body.ts'
-import { anyone, management } from './requirements.ts'
+import { requireBody } from './required-body.ts'
+import { allowAll, management } from './requirements.ts'
 import { listRows, readRow } from './row-reads.ts'
-import { visible, walkKeys } from './walks.ts'
+import { filterVisible, scanByKey } from './walks.ts'
 
 const POLICY_NOT_FOUND: Refusal = refusal('acl-policy-not-found', 'ACL policy not found')
 
 export function aclPolicyEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
-    read(v1Routes.listAclPolicies, anyone, (request) => ok(listPolicies(context, request))),
-    read(v1Routes.listOwnAclPolicies, anyone, (request) => ok(listOwn(context, request))),
-    read(v1Routes.readAclPolicy, anyone, (request) => readPolicy(context, request)),
+    read(v1Routes.listAclPolicies, allowAll, (request) => ok(listPolicies(context, request))),
+    read(v1Routes.listOwnAclPolicies, allowAll, (request) => ok(listOwnPolicies(context, request))),
+    read(v1Routes.readAclPolicy, allowAll, (request) => readPolicy(context, request)),
     write(v1Routes.writeAclPolicy, management, (request) => storePolicy(context, request)),
     write(v1Routes.deleteAclPolicy, management, async ({ caller, params }) => {
       const { index } = await deletePolicy(context, caller, params.policy_name)
-      return ok({ index, answer: EMPTY })
+      return ok({ index, response: EMPTY_RESPONSE })
     }),
   ]
 }
 
 function listPolicies(
   context: WorkloadContext,
-  { caller, query }: RequestOf<typeof v1Routes.listAclPolicies>,
-): ReadPlan {
+  { caller, query }: V1Request<typeof v1Routes.listAclPolicies>,
+): WatchedRead {
   const { acl_policies } = context.store.tables
   return listRows(acl_policies, () => {
     const isVisible = visiblePolicies(context, caller)
     return {
-      walk: visible(walkKeys(acl_policies, query.prefix ?? ''), (row) => isVisible(row.Name)),
+      scan: filterVisible(scanByKey(acl_policies, query.prefix ?? ''), (row) =>
+        isVisible(row.Name),
+      ),
       query: {},
       filter: {},
       stub: policyStub,
@@ -61,38 +63,38 @@ function policyStub(row: AclPolicyRecord): AclPolicyStub {
   return stub
 }
 
-function listOwn(
+function listOwnPolicies(
   context: WorkloadContext,
-  { caller }: RequestOf<typeof v1Routes.listOwnAclPolicies>,
-): ReadPlan {
+  { caller }: V1Request<typeof v1Routes.listOwnAclPolicies>,
+): WatchedRead {
   const { acl_policies } = context.store.tables
   return {
     index: () => acl_policies.lastIndex,
     watch: [{ table: 'acl_policies' }],
-    answer: () => {
-      const names = [...ownPolicyNames(context, caller)].toSorted()
-      return ok(jsonItems(names.flatMap((name) => acl_policies.bodyOf(name) ?? [])))
+    respond: () => {
+      const names = [...policyNamesOfCaller(context, caller)].toSorted()
+      return ok(jsonItems(names.flatMap((name) => acl_policies.rowJsonOf(name) ?? [])))
     },
   }
 }
 
 function readPolicy(
   context: WorkloadContext,
-  { caller, params }: RequestOf<typeof v1Routes.readAclPolicy>,
-): Result<ReadPlan, Refusal> {
+  { caller, params }: V1Request<typeof v1Routes.readAclPolicy>,
+): Result<WatchedRead, Refusal> {
   const { acl_policies } = context.store.tables
   const name = params.policy_name
   if (!mayReadPolicy(context, caller, name)) return err(PERMISSION_DENIED)
   return ok(
     readRow(acl_policies, {
       key: name,
-      missing: POLICY_NOT_FOUND,
-      show: (row) => policyView(context, row),
+      notFound: POLICY_NOT_FOUND,
+      render: (row) => policyView(context, row),
     }),
   )
 }
 
-/** A stored policy parsed when it was written; one that no longer does grants nothing. */
+/** Stored policies were valid when they were written; one that is not any more grants nothing. */
 function policyView({ ruleAliases }: WorkloadContext, row: AclPolicyRecord): AclPolicy {
   const rules = parseAclRules(row.Rules, ruleAliases)
   return { ...row, RulesJSON: rulesJson(rules.ok ? rules.value : NO_RULES) }
@@ -101,13 +103,13 @@ function policyView({ ruleAliases }: WorkloadContext, row: AclPolicyRecord): Acl
 async function storePolicy(
   context: WorkloadContext,
   { params, ...request }: WriteRequestOf<typeof v1Routes.writeAclPolicy>,
-): Promise<Result<Written, Refusal>> {
-  const body = requiredBody(request.body)
+): Promise<Result<WriteResult, Refusal>> {
+  const body = requireBody(request.body)
   if (!body.ok) return body
-  // The path names it already; a body that says nothing else agrees.
+  // The path contains the name; a body may omit it.
   const Name = body.value.Name ?? params.policy_name
   if (Name !== params.policy_name)
     return err(refusal('invalid-input', 'ACL policy name does not match request path'))
   const written = await writePolicy(context, request.caller, { ...body.value, Name })
-  return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
+  return written.ok ? ok({ index: written.value.index, response: EMPTY_RESPONSE }) : written
 }

@@ -9,36 +9,40 @@ import {
   writeRole,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY, json } from '../answer.ts'
+import { EMPTY_RESPONSE, json } from '../answer.ts'
 import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type RequestOf,
-  type Written,
+  type WatchedRead,
+  type V1Request,
+  type WriteResult,
 } from './endpoint.ts'
-import { requiredBody } from './required-body.ts'
-import { anyone, management } from './requirements.ts'
+import { requireBody } from './required-body.ts'
+import { allowAll, management } from './requirements.ts'
 import { listRows } from './row-reads.ts'
-import { visible, walkKeys } from './walks.ts'
+import { filterVisible, scanByKey } from './walks.ts'
 
 export function aclRoleEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { acl_roles } = context.store.tables
   return [
-    read(v1Routes.listAclRoles, anyone, (request) => ok(listRoles(context, request))),
-    read(v1Routes.readAclRole, anyone, ({ caller, params }) =>
+    read(v1Routes.listAclRoles, allowAll, (request) => ok(listRoles(context, request))),
+    read(v1Routes.readAclRole, allowAll, ({ caller, params }) =>
       ok(readRole(context, caller, { find: () => acl_roles.find(params.role_id.toLowerCase()) })),
     ),
-    read(v1Routes.readAclRoleByName, anyone, ({ caller, params }) =>
-      ok(readRole(context, caller, { find: () => acl_roles.rowsIn('name', params.role_name)[0] })),
+    read(v1Routes.readAclRoleByName, allowAll, ({ caller, params }) =>
+      ok(
+        readRole(context, caller, {
+          find: () => acl_roles.rowsByIndex('name', params.role_name)[0],
+        }),
+      ),
     ),
     write(v1Routes.createAclRole, management, async (request) => {
-      const body = requiredBody(request.body)
+      const body = requireBody(request.body)
       return body.ok ? storeRole(context, request.caller, body.value) : body
     }),
     write(v1Routes.updateAclRole, management, async ({ params, ...request }) => {
-      const body = requiredBody(request.body)
+      const body = requireBody(request.body)
       if (!body.ok) return body
       const id = body.value.ID || params.role_id
       if (id !== params.role_id)
@@ -47,7 +51,7 @@ export function aclRoleEndpoints(context: WorkloadContext): readonly Endpoint[] 
     }),
     write(v1Routes.deleteAclRole, management, async ({ caller, params }) => {
       const deleted = await deleteRole(context, caller, params.role_id)
-      return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
+      return deleted.ok ? ok({ index: deleted.value.index, response: EMPTY_RESPONSE }) : deleted
     }),
   ]
 }
@@ -56,21 +60,21 @@ async function storeRole(
   context: WorkloadContext,
   author: Author,
   request: AclRoleRequest,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const written = await writeRole(context, author, request)
   if (!written.ok) return written
-  return ok({ index: written.value.index, answer: json(written.value.role) })
+  return ok({ index: written.value.index, response: json(written.value.role) })
 }
 
 function listRoles(
   context: WorkloadContext,
-  { caller, query }: RequestOf<typeof v1Routes.listAclRoles>,
-): ReadPlan {
+  { caller, query }: V1Request<typeof v1Routes.listAclRoles>,
+): WatchedRead {
   const { acl_roles } = context.store.tables
   return listRows(acl_roles, () => {
     const isVisible = visibleRoles(context, caller)
     return {
-      walk: visible(walkKeys(acl_roles, query.prefix ?? ''), (row) => isVisible(row.ID)),
+      scan: filterVisible(scanByKey(acl_roles, query.prefix ?? ''), (row) => isVisible(row.ID)),
       query: {},
       filter: {},
       stub: (row) => row,
@@ -78,17 +82,17 @@ function listRoles(
   })
 }
 
-/** Without management, a role that is not the caller's and one that is not there are the same. */
+/** Without a management token, hidden and missing roles are indistinguishable. */
 function readRole(
   context: WorkloadContext,
-  caller: RequestOf<typeof v1Routes.readAclRole>['caller'],
+  caller: V1Request<typeof v1Routes.readAclRole>['caller'],
   { find }: { readonly find: () => AclRole | undefined },
-): ReadPlan {
+): WatchedRead {
   const { acl_roles } = context.store.tables
   return {
     index: () => find()?.ModifyIndex ?? acl_roles.lastIndex,
     watch: [{ table: 'acl_roles' }],
-    answer: () => {
+    respond: () => {
       const role = find()
       if (role !== undefined && visibleRoles(context, caller)(role.ID)) return ok(json(role))
       return err(caller.grants.isManagement ? ROLE_NOT_FOUND : PERMISSION_DENIED)

@@ -16,11 +16,11 @@ export function aclEndpoints(context: WorkloadContext): readonly Endpoint[] {
     ...aclRoleEndpoints(context),
   ]
   const access = aclAccessEndpoints(context)
-  return [...access, ...(context.aclEnabled ? endpoints : endpoints.map(disabled))]
+  return [...access, ...(context.aclEnabled ? endpoints : endpoints.map(withAclDisabled))]
 }
 
-/** The routes stay, so that a caller learns why and not 404. */
-function disabled({ resolveRegion: _, ...endpoint }: Endpoint): Endpoint {
+/** Keeps the routes, so that a caller learns the reason instead of a 404. */
+function withAclDisabled({ resolveRegion: _, ...endpoint }: Endpoint): Endpoint {
   return endpoint.kind === 'read'
     ? { ...endpoint, plan: () => err(ACL_DISABLED) }
     : { ...endpoint, run: async () => err(ACL_DISABLED) }

@@ -1,45 +1,47 @@
 import { v1Routes, type AgentMember } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import { EMPTY, json } from '../answer.ts'
+import { EMPTY_RESPONSE, json } from '../answer.ts'
 import type { AgentInfo } from './agent.ts'
 import { unknownServer } from './agent-diagnosis.ts'
 import { read, type Endpoint } from './endpoint.ts'
-import { asked } from './node-answer.ts'
+import { unwatchedRead } from './node-answer.ts'
 import { agentRead, agentWrite } from './requirements.ts'
 
-/** Addresses of one request: a cluster has a handful of servers. */
+/** Addresses per request: a cluster has a handful of servers. */
 const ADDRESSES_MAX = 64
 
-/** The servers that a node connects to, and the members of the cluster. */
+/**
+ * Returns the routes for the servers that a node connects to and for the members of the cluster.
+ */
 export function agentServerEndpoints(agent: AgentInfo): readonly Endpoint[] {
   return [
     read(v1Routes.listAgentServers, agentRead, () =>
-      asked(async () => ok(json(agent.nodeServers()?.list() ?? agent.peers()))),
+      unwatchedRead(async () => ok(json(agent.nodeServers()?.list() ?? agent.peers()))),
     ),
     read(v1Routes.setAgentServers, agentWrite, ({ query }) =>
-      asked(async () => {
-        const addresses = addressesOf(query.address)
+      unwatchedRead(async () => {
+        const addresses = parseAddresses(query.address)
         if (!addresses.ok) return addresses
         const servers = agent.nodeServers()
         if (servers === undefined) return err(NO_NODE)
         const problem = await servers.set(addresses.value)
-        return problem === undefined ? ok(EMPTY) : err(refusal('invalid-input', problem))
+        return problem === undefined ? ok(EMPTY_RESPONSE) : err(refusal('invalid-input', problem))
       }),
     ),
     read(v1Routes.joinAgent, agentWrite, ({ query }) =>
-      asked(async () => {
-        const addresses = addressesOf(query.address)
-        return addresses.ok ? ok(json(joined(agent.members(), addresses.value))) : addresses
+      unwatchedRead(async () => {
+        const addresses = parseAddresses(query.address)
+        return addresses.ok ? ok(json(joinResult(agent.members(), addresses.value))) : addresses
       }),
     ),
     read(v1Routes.forceLeaveAgent, agentWrite, ({ query }) =>
-      asked(async () => {
+      unwatchedRead(async () => {
         const name = query.node ?? ''
         if (name === '') return err(refusal('invalid-input', 'missing node to force leave'))
         const outcome = await agent.forceLeave(name, query.prune ?? false)
-        if (outcome === 'done') return ok(EMPTY)
-        return err(outcome === 'unknown' ? unknownServer(name) : isAlive(name))
+        if (outcome === 'done') return ok(EMPTY_RESPONSE)
+        return err(outcome === 'unknown' ? unknownServer(name) : aliveRefusal(name))
       }),
     ),
   ]
@@ -50,15 +52,15 @@ const NO_NODE = refusal(
   'this agent does not run a node: send the request to a client agent',
 )
 
-function isAlive(name: string): Refusal {
+function aliveRefusal(name: string): Refusal {
   const text =
     `server ${JSON.stringify(name)} is alive: only failed servers can be forced to leave. ` +
     'Stop it, and it leaves the cluster.'
   return refusal('invalid-input', text)
 }
 
-function addressesOf(given: readonly string[] | undefined): Result<readonly string[], Refusal> {
-  const addresses = (given ?? []).filter((address) => address !== '')
+function parseAddresses(values: readonly string[] | undefined): Result<readonly string[], Refusal> {
+  const addresses = (values ?? []).filter((address) => address !== '')
   if (addresses.length === 0) return err(refusal('invalid-input', 'missing server address'))
   if (addresses.length <= ADDRESSES_MAX) return ok(addresses)
   return err(refusal('invalid-input', `at most ${ADDRESSES_MAX} addresses can be given`))
@@ -68,8 +70,8 @@ function addressesOf(given: readonly string[] | undefined): Result<readonly stri
  * Reports which addresses are members. Servers join through the shared database, so nothing is
  * changed.
  */
-function joined(members: readonly AgentMember[], addresses: readonly string[]) {
-  const known = new Set(
+function joinResult(members: readonly AgentMember[], addresses: readonly string[]) {
+  const memberNames = new Set(
     members
       .filter(({ Status }) => Status === 'alive')
       .flatMap(({ Addr, Port, Name }) => {
@@ -77,9 +79,11 @@ function joined(members: readonly AgentMember[], addresses: readonly string[]) {
         return [`${host}:${Port}`, Addr, Name]
       }),
   )
-  const strangers = addresses.filter((address) => !known.has(address.replace(/^\w+:\/\//, '')))
-  const error = strangers.map((address) => `${address} ${NOT_A_MEMBER}`).join('; ')
-  return { num_joined: addresses.length - strangers.length, error }
+  const nonMembers = addresses.filter(
+    (address) => !memberNames.has(address.replace(/^\w+:\/\//, '')),
+  )
+  const error = nonMembers.map((address) => `${address} ${NOT_A_MEMBER}`).join('; ')
+  return { num_joined: addresses.length - nonMembers.length, error }
 }
 
 const NOT_A_MEMBER =

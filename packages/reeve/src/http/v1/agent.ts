@@ -3,19 +3,19 @@ import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import { json, TEXT_TYPE, type Answer } from '../answer.ts'
-import { slicesOf } from '../slices.ts'
+import { json, TEXT_PLAIN, type HttpResponse } from '../answer.ts'
+import { sliceOptions } from '../slices.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
-import { membersElsewhere } from './members-elsewhere.ts'
-import { agentRead, anyone, nodeRead } from './requirements.ts'
+import { read, type Endpoint, type WatchedRead } from './endpoint.ts'
+import { remoteMembers } from './members-elsewhere.ts'
+import { agentRead, allowAll, nodeRead } from './requirements.ts'
 
 /** Information about the agent; provided by the composition root. */
 export interface AgentInfo {
   readonly region: string
   readonly datacenter: string
-  /** Every known region; the own one alone unless given. */
+  /** Returns every known region; by default only this one. */
   readonly regions?: () => readonly string[]
   /** `host:port` of the leader; empty if there is none. */
   readonly leader: () => string
@@ -82,20 +82,20 @@ export function agentEndpoints(
   metrics: AgentMetrics,
 ): readonly Endpoint[] {
   return [
-    ...openEndpoints(agent, metrics),
+    ...unauthorizedEndpoints(agent, metrics),
     read(v1Routes.readAgentSelf, agentRead, () =>
       now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
     ),
-    read(v1Routes.listAgentMembers, nodeRead, ({ secret, isPart }) =>
+    read(v1Routes.listAgentMembers, nodeRead, ({ token, isRegionalSubrequest }) =>
       now(async () => {
         // A request from another region is for this region's part only, so it is not forwarded
         // again.
-        const elsewhere = isPart ? [] : await membersElsewhere(context, secret)
+        const remote = isRegionalSubrequest ? [] : await remoteMembers(context, token)
         return json({
           ServerName: agent.member().Name,
           ServerRegion: agent.region,
           ServerDC: agent.datacenter,
-          Members: [...agent.members(), ...elsewhere],
+          Members: [...agent.members(), ...remote],
         })
       }),
     ),
@@ -103,30 +103,34 @@ export function agentEndpoints(
 }
 
 /** Routes without authorization, which therefore also accept an expired token. */
-function openEndpoints(agent: AgentInfo, metrics: AgentMetrics): readonly Endpoint[] {
+function unauthorizedEndpoints(agent: AgentInfo, metrics: AgentMetrics): readonly Endpoint[] {
   const endpoints = [
-    read(v1Routes.readAgentHealth, anyone, ({ query }) => {
+    read(v1Routes.readAgentHealth, allowAll, ({ query }) => {
       const types = (query.type ?? []).filter((type) => type !== '')
-      return types.every(isHealthPart) ? now(() => health(agent, types)) : err(NO_HEALTH_PART)
+      return types.every(isHealthPart)
+        ? now(() => healthResponse(agent, types))
+        : err(UNKNOWN_HEALTH_PART)
     }),
-    read(v1Routes.readLeader, anyone, () => now(() => json(agent.leader()))),
-    read(v1Routes.listPeers, anyone, () => now(() => json(agent.peers()))),
-    read(v1Routes.listRegions, anyone, () => now(() => json(agent.regions?.() ?? [agent.region]))),
-    read(v1Routes.readMetrics, anyone, ({ query, secret, yieldTurn }) =>
+    read(v1Routes.readLeader, allowAll, () => now(() => json(agent.leader()))),
+    read(v1Routes.listPeers, allowAll, () => now(() => json(agent.peers()))),
+    read(v1Routes.listRegions, allowAll, () =>
+      now(() => json(agent.regions?.() ?? [agent.region])),
+    ),
+    read(v1Routes.readMetrics, allowAll, ({ query, token, yieldTurn }) =>
       now(async () => {
         if (query.format !== 'prometheus') return json(await metrics.program.report())
         const { text, contentType } = await metrics.program.text()
-        const named = await metrics.namedText(secret, slicesOf(yieldTurn))
+        const named = await metrics.namedText(token, sliceOptions(yieldTurn))
         return { body: { kind: 'text', text: `${text}${named}`, contentType } }
       }),
     ),
   ]
-  return endpoints.map((endpoint) => ({ ...endpoint, token: 'ignored' }))
+  return endpoints.map((endpoint) => ({ ...endpoint, authentication: 'ignored' }))
 }
 
 /** Plans a read of the agent itself, not of the state: there is no index to wait for. */
-function now(answer: () => Answer | Promise<Answer>): Result<ReadPlan, never> {
-  const plan: ReadPlan = { index: () => 0, watch: [], answer: async () => ok(await answer()) }
+function now(answer: () => HttpResponse | Promise<HttpResponse>): Result<WatchedRead, never> {
+  const plan: WatchedRead = { index: () => 0, watch: [], respond: async () => ok(await answer()) }
   return ok(plan)
 }
 
@@ -134,7 +138,7 @@ const HEALTH_PARTS = ['client', 'server'] as const
 type HealthPart = (typeof HEALTH_PARTS)[number]
 
 // Reject unknown types: an empty selection would report healthy.
-const NO_HEALTH_PART: Refusal = refusal(
+const UNKNOWN_HEALTH_PART: Refusal = refusal(
   'invalid-input',
   `type must be ${HEALTH_PARTS.join(' or ')}`,
 )
@@ -144,18 +148,18 @@ function isHealthPart(text: string): text is HealthPart {
 }
 
 /** Returns the health of the selected parts; 500 if one of them is unhealthy. */
-function health(agent: AgentInfo, types: readonly HealthPart[]): Answer {
-  const all = agent.health()
-  const wants = (part: HealthPart): boolean => types.length === 0 || types.includes(part)
+function healthResponse(agent: AgentInfo, types: readonly HealthPart[]): HttpResponse {
+  const allParts = agent.health()
+  const isSelected = (part: HealthPart): boolean => types.length === 0 || types.includes(part)
   const body: Record<string, { ok: boolean; message: string }> = {}
   for (const part of HEALTH_PARTS) {
-    if (!wants(part)) continue
-    const found = all[part]
-    if (found !== undefined) body[part] = found
+    if (!isSelected(part)) continue
+    const status = allParts[part]
+    if (status !== undefined) body[part] = status
     else if (types.includes(part)) body[part] = { ok: false, message: `${part} not enabled` }
   }
   if (Object.values(body).every((part) => part.ok)) return json(body)
   // JSON, but with the content type of errors.
   const text = JSON.stringify(body)
-  return { status: 500, body: { kind: 'text', text, contentType: TEXT_TYPE } }
+  return { status: 500, body: { kind: 'text', text, contentType: TEXT_PLAIN } }
 }

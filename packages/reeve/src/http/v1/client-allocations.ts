@@ -19,46 +19,46 @@ import {
   type NodeGateway,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY, json, type Answer } from '../answer.ts'
-import { read, write, type Endpoint, type Written } from './endpoint.ts'
-import { asked, emptyOf, jsonOf, nodeAnswer } from './node-answer.ts'
-import { requiredBody } from './required-body.ts'
-import { anyone, somewhere } from './requirements.ts'
-import { originOf } from '../slices.ts'
+import { EMPTY_RESPONSE, json, type HttpResponse } from '../answer.ts'
+import { read, write, type Endpoint, type WriteResult } from './endpoint.ts'
+import { unwatchedRead, emptyResult, jsonResult, nodeRpc } from './node-answer.ts'
+import { requireBody } from './required-body.ts'
+import { allowAll, inAnyNamespace } from './requirements.ts'
+import { workOrigin } from '../slices.ts'
 
-const askUsage = nodeAnswer(AllocationUsage)
-const askPauseState = nodeAnswer(AllocationPauseState)
-const askChecks = nodeAnswer(MapOf(CheckResult))
-const askLastOutput = nodeAnswer(LastOutput)
+const askAllocationUsage = nodeRpc(AllocationUsage)
+const askPauseState = nodeRpc(AllocationPauseState)
+const askChecks = nodeRpc(MapOf(CheckResult))
+const askLastOutput = nodeRpc(LastOutput)
 
-export interface ClientHost {
+export interface NodeRouteDeps {
   readonly context: WorkloadContext
   readonly gateway: NodeGateway
 }
 
 /** A client host with the services for streams. */
-export interface StreamingHost extends ClientHost {
+export interface StreamingHost extends NodeRouteDeps {
   readonly authenticator: Authenticator
 }
 
-export function clientAllocationEndpoints(host: ClientHost): readonly Endpoint[] {
+export function clientAllocationEndpoints(host: NodeRouteDeps): readonly Endpoint[] {
   return [
     signalEndpoint(host),
     restartEndpoint(host),
-    read(v1Routes.readAllocationStats, somewhere('read-job'), ({ caller, params, query }) =>
-      asked(async () => {
-        const found = find(host, caller, { allocId: params.alloc_id, anyOf: ['read-job'] })
+    read(v1Routes.readAllocationStats, inAnyNamespace('read-job'), ({ caller, params, query }) =>
+      unwatchedRead(async () => {
+        const found = findOnNode(host, caller, { allocId: params.alloc_id, anyOf: ['read-job'] })
         if (!found.ok) return found
         const { ID: allocation, NodeID: nodeId } = found.value
         const request = { verb: 'usage', allocation, task: query.task ?? '' } as const
-        return jsonOf(await askUsage(host.gateway, { nodeId, request }))
+        return jsonResult(await askAllocationUsage(host.gateway, { nodeId, request }))
       }),
     ),
-    read(v1Routes.readClientAllocationChecks, somewhere('read-job'), ({ caller, params }) =>
-      asked(() => readChecks(host, caller, params.alloc_id)),
+    read(v1Routes.readClientAllocationChecks, inAnyNamespace('read-job'), ({ caller, params }) =>
+      unwatchedRead(() => readChecks(host, caller, params.alloc_id)),
     ),
-    read(v1Routes.readAllocationChecks, anyone, ({ caller, params }) =>
-      asked(async () => hidden(await readChecks(host, caller, params.alloc_id))),
+    read(v1Routes.readAllocationChecks, allowAll, ({ caller, params }) =>
+      unwatchedRead(async () => hideAllocation(await readChecks(host, caller, params.alloc_id))),
     ),
     failureEndpoint(host),
     collectEndpoint(host),
@@ -67,167 +67,178 @@ export function clientAllocationEndpoints(host: ClientHost): readonly Endpoint[]
   ]
 }
 
-interface Wanted {
+interface AllocationSelector {
   readonly allocId: string
   readonly anyOf: readonly NamespaceCapability[]
 }
 
-function find(
-  { context }: ClientHost,
+function findOnNode(
+  { context }: NodeRouteDeps,
   caller: Caller,
-  wanted: Wanted,
+  selector: AllocationSelector,
 ): Result<AllocationRow, Refusal> {
-  return findAllocationOnNode(context, caller, wanted)
+  return findAllocationOnNode(context, caller, selector)
 }
 
-function signalEndpoint(host: ClientHost): Endpoint {
+function signalEndpoint(host: NodeRouteDeps): Endpoint {
   const endpoint = write(
     v1Routes.signalAllocation,
-    somewhere('alloc-lifecycle'),
+    inAnyNamespace('alloc-lifecycle'),
     async ({ caller, params, body }) => {
-      const given = requiredBody(body)
-      if (!given.ok)
-        return err(refusal('invalid-input', `Failed to decode body: ${given.error.message}`))
-      const { Signal, Task } = given.value
+      const decoded = requireBody(body)
+      if (!decoded.ok)
+        return err(refusal('invalid-input', `Failed to decode body: ${decoded.error.message}`))
+      const { Signal, Task } = decoded.value
       const [signal, task] = [Signal ?? '', Task ?? '']
-      const wanted = { allocId: params.alloc_id, anyOf: ['alloc-lifecycle'] } as const
-      return await tell(host, caller, {
-        ...wanted,
+      const selector = { allocId: params.alloc_id, anyOf: ['alloc-lifecycle'] } as const
+      return await callNode(host, caller, {
+        ...selector,
         request: (allocation) => ({ verb: 'signal', allocation, task, signal }),
       })
     },
   )
-  return { ...endpoint, bodyProblem: 'Failed to decode body: ' }
+  return { ...endpoint, bodyErrorPrefix: 'Failed to decode body: ' }
 }
 
 /** Returns the restart route. `Task` is the older name of `TaskName`; the body may be empty. */
-function restartEndpoint(host: ClientHost): Endpoint {
+function restartEndpoint(host: NodeRouteDeps): Endpoint {
   return write(
     v1Routes.restartAllocation,
-    somewhere('alloc-lifecycle'),
+    inAnyNamespace('alloc-lifecycle'),
     async ({ caller, params, body }) => {
-      const decoded = requiredBody(body)
-      const given: Partial<typeof body> = decoded.ok ? decoded.value : {}
-      const task = given.TaskName ?? given.Task ?? ''
-      const allTasks = given.AllTasks ?? false
+      const decoded = requireBody(body)
+      const input: Partial<typeof body> = decoded.ok ? decoded.value : {}
+      const task = input.TaskName ?? input.Task ?? ''
+      const allTasks = input.AllTasks ?? false
       if (allTasks && task !== '')
         return err(refusal('invalid-input', 'task name cannot be set when restarting all tasks'))
-      return await tell(host, caller, {
+      return await callNode(host, caller, {
         allocId: params.alloc_id,
         anyOf: ['alloc-lifecycle'],
         request: (allocation) => ({ verb: 'restart', allocation, task, allTasks }),
-        deadlineMs: LIMITS.nodeSlowRequestMsMax,
+        deadlineMs: LIMITS.nodeSlowRequestTimeoutMs,
       })
     },
   )
 }
 
-function readPauseEndpoint(host: ClientHost): Endpoint {
-  return read(v1Routes.readAllocationPause, somewhere('read-job'), ({ caller, params, query }) =>
-    asked(async () => {
-      const found = find(host, caller, { allocId: params.alloc_id, anyOf: ['read-job'] })
-      if (!found.ok) return found
-      const { ID: allocation, NodeID: nodeId } = found.value
-      const request = { verb: 'read-schedule-state', allocation, task: query.task ?? '' } as const
-      return jsonOf(await askPauseState(host.gateway, { nodeId, request }))
-    }),
+function readPauseEndpoint(host: NodeRouteDeps): Endpoint {
+  return read(
+    v1Routes.readAllocationPause,
+    inAnyNamespace('read-job'),
+    ({ caller, params, query }) =>
+      unwatchedRead(async () => {
+        const found = findOnNode(host, caller, { allocId: params.alloc_id, anyOf: ['read-job'] })
+        if (!found.ok) return found
+        const { ID: allocation, NodeID: nodeId } = found.value
+        const request = { verb: 'read-schedule-state', allocation, task: query.task ?? '' } as const
+        return jsonResult(await askPauseState(host.gateway, { nodeId, request }))
+      }),
   )
 }
 
-function pauseEndpoint(host: ClientHost): Endpoint {
+function pauseEndpoint(host: NodeRouteDeps): Endpoint {
   const anyOf = ['submit-job', 'pause-allocation'] as const
-  return write(v1Routes.pauseAllocation, somewhere(...anyOf), async ({ caller, params, body }) => {
-    const given = requiredBody(body)
-    if (!given.ok) return given
-    const { Task, ScheduleState } = given.value
-    const found = find(host, caller, { allocId: params.alloc_id, anyOf })
-    if (!found.ok) return found
-    const state = PAUSE_STATES.find((known) => known === ScheduleState)
-    if (state === undefined) return err(refusal('invalid-input', 'Not a valid task schedule state'))
-    const told = await tell(host, caller, {
-      allocId: params.alloc_id,
-      anyOf,
-      request: (allocation) => ({
-        verb: 'set-schedule-state',
-        allocation,
-        task: Task ?? '',
-        state,
-      }),
-    })
-    return told.ok ? ok({ ...told.value, answer: EMPTY }) : told
-  })
+  return write(
+    v1Routes.pauseAllocation,
+    inAnyNamespace(...anyOf),
+    async ({ caller, params, body }) => {
+      const decoded = requireBody(body)
+      if (!decoded.ok) return decoded
+      const { Task, ScheduleState } = decoded.value
+      const found = findOnNode(host, caller, { allocId: params.alloc_id, anyOf })
+      if (!found.ok) return found
+      const state = PAUSE_STATES.find((candidate) => candidate === ScheduleState)
+      if (state === undefined)
+        return err(refusal('invalid-input', 'Not a valid task schedule state'))
+      const result = await callNode(host, caller, {
+        allocId: params.alloc_id,
+        anyOf,
+        request: (allocation) => ({
+          verb: 'set-schedule-state',
+          allocation,
+          task: Task ?? '',
+          state,
+        }),
+      })
+      return result.ok ? ok({ ...result.value, response: EMPTY_RESPONSE }) : result
+    },
+  )
 }
 
-interface Told extends Wanted {
+interface NodeCommand extends AllocationSelector {
   readonly request: (allocation: string) => NodeRequest
   readonly deadlineMs?: number
 }
 
-async function tell(
-  host: ClientHost,
+async function callNode(
+  host: NodeRouteDeps,
   caller: Caller,
-  { request, deadlineMs, ...wanted }: Told,
-): Promise<Result<Written, Refusal>> {
-  const found = find(host, caller, wanted)
+  { request, deadlineMs, ...selector }: NodeCommand,
+): Promise<Result<WriteResult, Refusal>> {
+  const found = findOnNode(host, caller, selector)
   if (!found.ok) return found
   const { ID, NodeID } = found.value
   const answer = await host.gateway.request(NodeID, request(ID), deadlineMs)
   if (!answer.ok) return answer
-  return ok({ index: host.context.store.index, answer: json({}) })
+  return ok({ index: host.context.store.index, response: json({}) })
 }
 
 async function readChecks(
-  host: ClientHost,
+  host: NodeRouteDeps,
   caller: Caller,
   allocId: string,
-): Promise<Result<Answer, Refusal>> {
-  const found = find(host, caller, { allocId, anyOf: ['read-job'] })
+): Promise<Result<HttpResponse, Refusal>> {
+  const found = findOnNode(host, caller, { allocId, anyOf: ['read-job'] })
   if (!found.ok) return found
   const { ID: allocation, NodeID: nodeId } = found.value
   const request = { verb: 'checks', allocation } as const
-  return jsonOf(await askChecks(host.gateway, { nodeId, request }))
+  return jsonResult(await askChecks(host.gateway, { nodeId, request }))
 }
 
 /**
  * Returns the failure report of an allocation. Parts that are unavailable, because a permission is
  * missing or the node does not respond, are omitted and listed in the response.
  */
-function failureEndpoint(host: ClientHost): Endpoint {
+function failureEndpoint(host: NodeRouteDeps): Endpoint {
   const { context, gateway } = host
-  return read(v1Routes.readAllocationFailure, anyone, (request) =>
-    asked(async () => {
+  return read(v1Routes.readAllocationFailure, allowAll, (request) =>
+    unwatchedRead(async () => {
       const { caller, params } = request
       const failure = await allocationFailure(context, caller, {
         allocId: params.alloc_id,
-        origin: originOf(request),
-        readOutput: ({ ID: allocation, NodeID: nodeId }, wanted) =>
+        origin: workOrigin(request),
+        readTaskOutput: ({ ID: allocation, NodeID: nodeId }, options) =>
           askLastOutput(gateway, {
             nodeId,
-            request: { verb: 'last-output', allocation, ...wanted },
+            request: { verb: 'last-output', allocation, ...options },
           }),
       })
-      return jsonOf(failure)
+      return jsonResult(failure)
     }),
   )
 }
 
 /** Maps a missing permission to not found, as this path does not reveal allocations. */
-function hidden(result: Result<Answer, Refusal>): Result<Answer, Refusal> {
-  if (result.ok || !HIDING.has(result.error.code)) return result
+function hideAllocation(result: Result<HttpResponse, Refusal>): Result<HttpResponse, Refusal> {
+  if (result.ok || !HIDDEN_REASONS.has(result.error.code)) return result
   return err(refusal('alloc-not-found', 'allocation not found'))
 }
 
-const HIDING: ReadonlySet<Refusal['code']> = new Set(['alloc-not-found', 'permission-denied'])
+const HIDDEN_REASONS: ReadonlySet<Refusal['code']> = new Set([
+  'alloc-not-found',
+  'permission-denied',
+])
 
-function collectEndpoint({ context, gateway }: ClientHost): Endpoint {
+function collectEndpoint({ context, gateway }: NodeRouteDeps): Endpoint {
   const anyOf = ['submit-job', 'gc-allocation'] as const
-  return read(v1Routes.collectAllocation, somewhere(...anyOf), ({ caller, params }) =>
-    asked(async () => {
+  return read(v1Routes.collectAllocation, inAnyNamespace(...anyOf), ({ caller, params }) =>
+    unwatchedRead(async () => {
       const found = findAllocationOnNode(context, caller, { allocId: params.alloc_id, anyOf })
       if (!found.ok) return found
       const { ID: allocation, NodeID } = found.value
       const request = { verb: 'collect', allocation } as const
-      return emptyOf(await gateway.request(NodeID, request, LIMITS.nodeSlowRequestMsMax))
+      return emptyResult(await gateway.request(NodeID, request, LIMITS.nodeSlowRequestTimeoutMs))
     }),
   )
 }

@@ -2,7 +2,7 @@ import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import type { Aliases } from '../../compat/index.ts'
 import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { Lifecycle } from '../lifecycle.ts'
+import type { GracefulShutdown } from '../lifecycle.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { aclEndpoints } from './acl.ts'
 import { StateMetrics } from '../metrics/state-metrics.ts'
@@ -43,14 +43,14 @@ import { variableEndpoints } from './variables.ts'
 import { volumeEndpoints } from './volumes.ts'
 import type { Endpoint } from './endpoint.ts'
 
-export interface WorkloadHost {
+export interface WorkloadDeps {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
   readonly requests: NodeGateway
   readonly agent: AgentInfo
   readonly metrics: Metrics
   readonly audit: AuditLog
-  readonly lifecycle: Lifecycle
+  readonly lifecycle: GracefulShutdown
   /** Log streams of this server, by token. */
   readonly logFollowers: TenantSlots
   readonly aliases: Aliases
@@ -60,7 +60,7 @@ export interface WorkloadHost {
  * Creates the metrics of the agent. An expired token is treated as anonymous: a health check must
  * not fail for it.
  */
-function agentMetrics(host: WorkloadHost): AgentMetrics {
+function agentMetrics(host: WorkloadDeps): AgentMetrics {
   const { store, clock } = host.context
   const named = new StateMetrics({ store, clock, aliases: host.aliases.metrics })
   return {
@@ -73,7 +73,7 @@ function agentMetrics(host: WorkloadHost): AgentMetrics {
 }
 
 /** Returns every route of `/v1` with its handler; streams and channels are mounted separately. */
-export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
+export function workloadEndpoints(host: WorkloadDeps): readonly Endpoint[] {
   const { context, authenticator, requests, agent, audit, aliases } = host
   const { lifecycle, logFollowers } = host
   const streaming = { context, authenticator, gateway: requests }

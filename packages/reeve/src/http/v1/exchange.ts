@@ -7,31 +7,31 @@ import type { Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { ParkedQueries } from '../pipeline/blocking.ts'
-import type { Lifecycle } from '../lifecycle.ts'
-import type { QuickAnswers } from '../transport/quick-answer.ts'
+import type { GracefulShutdown } from '../lifecycle.ts'
+import type { FastResponseWriter } from '../transport/quick-answer.ts'
 import type { Staleness } from '../pipeline/leader-routing.ts'
 import type { RequestPipeline } from '../pipeline/pipeline.ts'
 import type { Exchange, ServeOptions } from '../pipeline/serve.ts'
-import type { Endpoint, RequestOf } from './endpoint.ts'
+import type { Endpoint, V1Request } from './endpoint.ts'
 
-/** Dependencies of the shell for serving `/v1`. */
-export interface V1Host extends ServeOptions {
+/** Dependencies of the routes of `/v1`. */
+export interface V1Deps extends ServeOptions {
   readonly store: Store
-  readonly parked: ParkedQueries
+  readonly parkedQueries: ParkedQueries
   readonly authenticate: (secret: string | undefined) => Result<Caller, Refusal>
-  readonly lifecycle: Lifecycle
+  readonly lifecycle: GracefulShutdown
   readonly audit: AuditLog
   readonly staleness: () => Staleness
-  readonly quick: QuickAnswers
+  readonly fastWriter: FastResponseWriter
   readonly aliases: HttpAliases
   readonly pipeline: RequestPipeline
 }
 
 /** A decoded request of an endpoint of this kind. */
-export interface Asked<Kind extends Endpoint['kind']> {
+export interface DecodedRequest<Kind extends Endpoint['kind']> {
   readonly endpoint: Extract<Endpoint, { kind: Kind }>
   readonly handling: RouteHandling
-  readonly parsed: RequestOf<Route>
+  readonly parsed: V1Request<Route>
   readonly exchange: Exchange
 }
 

@@ -6,11 +6,11 @@ import type { AuditEntry, Store } from '../../state/index.ts'
 import { workloadActor } from '../audit/actors.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import { requestId } from '../request-id.ts'
-import type { Closing } from './exec-closing.ts'
+import type { CloseFrame } from './exec-closing.ts'
 import type { ExecTarget } from './exec-target.ts'
 
 /** The parts of a session's audit record. */
-export interface ExecAsked {
+export interface ExecAuditInput {
   readonly audit: AuditLog
   readonly store: Store
   readonly caller: Caller
@@ -26,32 +26,32 @@ const SWITCHING_PROTOCOLS = 101
 
 /** Records the caller, command and task of a session. Resolves when the record is durable. */
 export async function recordSession(
-  asked: ExecAsked,
+  input: ExecAuditInput,
   { request: { allocation, command } }: PreparedExec,
 ): Promise<void> {
-  await asked.audit.recordNow(sessionEntry(asked, allocation), {
+  await input.audit.recordNow(sessionEntry(input, allocation), {
     status: SWITCHING_PROTOCOLS,
     command,
   })
 }
 
 /** Records a rejected session of a caller with a token. Invalid requests leave no record. */
-export function noteRefusedSession(asked: ExecAsked, { status }: Closing): void {
-  if (status === undefined || asked.caller.type === 'anonymous') return
-  const { of } = asked.target
-  const allocation = of.kind === 'allocation' ? of.allocId : ''
-  asked.audit.recordDeferred(sessionEntry(asked, allocation), { status })
+export function recordRejectedSession(input: ExecAuditInput, { status }: CloseFrame): void {
+  if (status === undefined || input.caller.type === 'anonymous') return
+  const { subject } = input.target
+  const allocation = subject.kind === 'allocation' ? subject.allocId : ''
+  input.audit.recordDeferred(sessionEntry(input, allocation), { status })
 }
 
 function sessionEntry(
-  { store, caller, target, request, address, via }: ExecAsked,
+  { store, caller, target, request, address, via }: ExecAuditInput,
   allocId: string,
 ): AuditEntry {
-  const { of, query } = target
+  const { subject, query } = target
   const row = store.tables.allocations.find(allocId)
-  const job = of.kind === 'action' ? of.jobId : (row?.JobID ?? '')
-  const asked = of.kind === 'action' ? query.get('namespace') || 'default' : ''
-  const route = of.kind === 'action' ? v1Routes.runJobAction : v1Routes.execAllocation
+  const job = subject.kind === 'action' ? subject.jobId : (row?.JobID ?? '')
+  const queryNamespace = subject.kind === 'action' ? query.get('namespace') || 'default' : ''
+  const route = subject.kind === 'action' ? v1Routes.runJobAction : v1Routes.execAllocation
   const resources = [allocId, job, query.get('task') ?? '']
   return {
     actor: workloadActor(caller),
@@ -62,7 +62,7 @@ function sessionEntry(
     action: route.id,
     successStatus: SWITCHING_PROTOCOLS,
     via,
-    namespace: row?.Namespace ?? asked,
+    namespace: row?.Namespace ?? queryNamespace,
     pathResources: resources.filter((one) => one !== ''),
   }
 }

@@ -5,45 +5,50 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
-import { parseFirstJson } from '../json-text.ts'
-import type { Closing } from './exec-closing.ts'
+import { parseJsonPrefix } from '../json-text.ts'
+import type { CloseFrame } from './exec-closing.ts'
 import { parseFlag, type ExecTarget } from './exec-target.ts'
-import { secretOf } from '../pipeline/credentials.ts'
+import { tokenFrom } from '../pipeline/credentials.ts'
 
-interface Handshake {
+interface HandshakeInput {
   readonly target: ExecTarget
   readonly request: IncomingMessage
   readonly clock: Clock
 }
 
-/** The token comes with the first frame, because a browser cannot set headers. */
+/**
+ * Reads the token: from the first frame if the client says so, because a browser cannot set
+ * headers.
+ */
 export async function readHandshake(
   client: StreamSocket,
-  { target, request, clock }: Handshake,
-): Promise<Result<string | undefined, Closing>> {
-  const header = secretOf(request)
-  const wanted = parseFlag(target.query.get('ws_handshake') ?? '')
-  if (!wanted.ok) return refuse(`ws_handshake value is not a boolean: ${wanted.error}`)
-  if (!wanted.value) return ok(header)
+  { target, request, clock }: HandshakeInput,
+): Promise<Result<string | undefined, CloseFrame>> {
+  const header = tokenFrom(request)
+  const isInFirstFrame = parseFlag(target.query.get('ws_handshake') ?? '')
+  if (!isInFirstFrame.ok)
+    return policyViolation(`ws_handshake value is not a boolean: ${isInFirstFrame.error}`)
+  if (!isInFirstFrame.value) return ok(header)
   const text = await firstMessage(client, clock)
-  if (text === undefined) return refuse('no handshake came in time')
-  const frame = readFrame(text)
-  if (!frame.ok) return refuse(frame.error)
+  if (text === undefined) return policyViolation('no handshake came in time')
+  const frame = parseHandshakeFrame(text)
+  if (!frame.ok) return policyViolation(frame.error)
   const { version, token } = frame.value
-  if (version !== EXEC_HANDSHAKE_VERSION) return refuse(`unexpected handshake value: ${version}`)
+  if (version !== EXEC_HANDSHAKE_VERSION)
+    return policyViolation(`unexpected handshake value: ${version}`)
   if (header !== undefined && header !== '' && header !== token)
-    return refuse('handshake auth token mismatched auth header token')
+    return policyViolation('handshake auth token mismatched auth header token')
   return ok(token)
 }
 
-function refuse(reason: string): Result<never, Closing> {
+function policyViolation(reason: string): Result<never, CloseFrame> {
   return err({ code: 1008, reason })
 }
 
-/** Undefined when none comes, or the caller leaves. */
+/** Undefined if no message arrives in time or the client disconnects. */
 function firstMessage(client: StreamSocket, clock: Clock): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
-  const cancel = clock.after(LIMITS.execHandshakeMsMax, () => resolve(undefined))
+  const cancel = clock.after(LIMITS.execHandshakeTimeoutMs, () => resolve(undefined))
   client.onClose(() => resolve(undefined))
   client.onMessage((data) => {
     client.detach()
@@ -52,14 +57,14 @@ function firstMessage(client: StreamSocket, clock: Clock): Promise<string | unde
   return promise.finally(cancel)
 }
 
-interface Frame {
+interface HandshakeFrame {
   readonly version: number
   readonly token: string
 }
 
-function readFrame(text: string): Result<Frame, string> {
+function parseHandshakeFrame(text: string): Result<HandshakeFrame, string> {
   try {
-    const value = parseFirstJson(text)
+    const value = parseJsonPrefix(text)
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return err('json: cannot unmarshal the handshake into an object')
     const version: unknown = Reflect.get(value, 'version') ?? 0

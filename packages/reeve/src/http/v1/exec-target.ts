@@ -9,34 +9,35 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import type { Refusal } from '../../model/index.ts'
-import { parseFirstJson } from '../json-text.ts'
-import { closingOf, type Closing } from './exec-closing.ts'
+import { parseJsonPrefix } from '../json-text.ts'
+import { closeFrameFor, type CloseFrame } from './exec-closing.ts'
 
 /** The target of a channel, from its URL. */
 export interface ExecTarget {
   readonly path: string
   readonly query: URLSearchParams
-  readonly of:
+  readonly subject:
     | { readonly kind: 'allocation'; readonly allocId: string }
     | { readonly kind: 'action'; readonly jobId: string }
 }
 
-const [ALLOCATION_START = '', ALLOCATION_END = ''] = v1Routes.execAllocation.path.split(':alloc_id')
-const [JOB_START = '', JOB_END = ''] = v1Routes.runJobAction.path.split(':job_id')
+const [ALLOCATION_PREFIX = '', ALLOCATION_SUFFIX = ''] =
+  v1Routes.execAllocation.path.split(':alloc_id')
+const [JOB_PREFIX = '', JOB_SUFFIX = ''] = v1Routes.runJobAction.path.split(':job_id')
 
 /** Parses the URL; undefined if it belongs to another route. */
-export function readTarget(url: string): ExecTarget | undefined {
+export function parseExecUrl(url: string): ExecTarget | undefined {
   const [path = '', search = ''] = splitOnce(url, '?')
   const query = new URLSearchParams(search)
-  const allocId = between(path, ALLOCATION_START, ALLOCATION_END)
+  const allocId = decodeBetween(path, ALLOCATION_PREFIX, ALLOCATION_SUFFIX)
   if (allocId !== undefined && !allocId.includes('/'))
-    return { path, query, of: { kind: 'allocation', allocId } }
+    return { path, query, subject: { kind: 'allocation', allocId } }
   // A job ID may contain slashes.
-  const jobId = between(path, JOB_START, JOB_END)
-  return jobId === undefined ? undefined : { path, query, of: { kind: 'action', jobId } }
+  const jobId = decodeBetween(path, JOB_PREFIX, JOB_SUFFIX)
+  return jobId === undefined ? undefined : { path, query, subject: { kind: 'action', jobId } }
 }
 
-function between(path: string, start: string, end: string): string | undefined {
+function decodeBetween(path: string, start: string, end: string): string | undefined {
   if (!path.startsWith(start) || !path.endsWith(end)) return undefined
   const inner = path.slice(start.length, path.length - end.length)
   if (inner === '' || path.length < start.length + end.length) return undefined
@@ -54,42 +55,42 @@ function splitOnce(text: string, at: string): readonly string[] {
 }
 
 /** Parses the parameters and prepares the session with the use case. */
-export function prepareTarget(
+export function authorizeExec(
   context: WorkloadContext,
   caller: Caller,
-  { of, query }: ExecTarget,
-): Result<PreparedExec, Closing> {
+  { subject, query }: ExecTarget,
+): Result<PreparedExec, CloseFrame> {
   const text = (name: string): string => query.get(name) ?? ''
   const tty = parseFlag(text('tty'))
-  if (of.kind === 'action') {
-    if (!tty.ok) return failed(`tty value is not a boolean: ${tty.error}`)
+  if (subject.kind === 'action') {
+    if (!tty.ok) return invalidRequest(`tty value is not a boolean: ${tty.error}`)
     const namespace = text('namespace') || 'default'
     const names = { task: text('task'), action: text('action'), allocId: text('allocID') }
-    return closing(
-      prepareAction(context, caller, { ...names, namespace, jobId: of.jobId, tty: tty.value }),
+    return withCloseFrame(
+      prepareAction(context, caller, { ...names, namespace, jobId: subject.jobId, tty: tty.value }),
     )
   }
   const command = parseCommand(text('command'))
-  if (!command.ok) return failed(`failed to marshal command into json: ${command.error}`)
-  if (!tty.ok) return failed(`tty value is not a boolean: ${tty.error}`)
-  const { allocId } = of
-  const question = { allocId, task: text('task'), command: command.value, tty: tty.value }
-  return closing(prepareExec(context, caller, question))
+  if (!command.ok) return invalidRequest(`failed to marshal command into json: ${command.error}`)
+  if (!tty.ok) return invalidRequest(`tty value is not a boolean: ${tty.error}`)
+  const { allocId } = subject
+  const execInput = { allocId, task: text('task'), command: command.value, tty: tty.value }
+  return withCloseFrame(prepareExec(context, caller, execInput))
 }
 
-function failed(reason: string): Result<never, Closing> {
+function invalidRequest(reason: string): Result<never, CloseFrame> {
   return err({ code: 1011, reason })
 }
 
-function closing<T>(result: Result<T, Refusal>): Result<T, Closing> {
-  return result.ok ? result : err(closingOf(result.error))
+function withCloseFrame<T>(result: Result<T, Refusal>): Result<T, CloseFrame> {
+  return result.ok ? result : err(closeFrameFor(result.error))
 }
 
 /** Parses the command. A missing one is empty, which the use case rejects. */
 function parseCommand(text: string): Result<readonly string[], string> {
   if (text === '') return ok([])
   try {
-    const value = parseFirstJson(text)
+    const value = parseJsonPrefix(text)
     if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return ok(value)
     return err('json: cannot unmarshal the value into a list of strings')
   } catch (thrown) {
@@ -97,13 +98,13 @@ function parseCommand(text: string): Result<readonly string[], string> {
   }
 }
 
-const FLAGS: ReadonlyMap<string, boolean> = new Map([
+const FLAG_VALUES: ReadonlyMap<string, boolean> = new Map([
   ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true] as const),
   ...['', '0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false] as const),
 ])
 
 export function parseFlag(text: string): Result<boolean, string> {
-  const value = FLAGS.get(text)
+  const value = FLAG_VALUES.get(text)
   if (value !== undefined) return ok(value)
   return err(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`)
 }

@@ -9,52 +9,56 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { json } from '../answer.ts'
-import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
-import { anyone, inNamespace } from './requirements.ts'
-import { originOf } from '../slices.ts'
+import { read, type Endpoint, type WatchedRead, type V1Request } from './endpoint.ts'
+import { allowAll, inNamespace } from './requirements.ts'
+import { workOrigin } from '../slices.ts'
 
 /** Returns the routes that explain placement failures. */
 export function explainEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
-    read(v1Routes.explainJob, inNamespace('read-job'), (request) => ofJob(context, request)),
-    read(v1Routes.explainEvaluation, anyone, (request) => ofEvaluation(context, request)),
+    read(v1Routes.explainJob, inNamespace('read-job'), (request) =>
+      explainJobRoute(context, request),
+    ),
+    read(v1Routes.explainEvaluation, allowAll, (request) =>
+      explainEvaluationRoute(context, request),
+    ),
   ]
 }
 
-function ofJob(
+function explainJobRoute(
   context: WorkloadContext,
-  request: RequestOf<typeof v1Routes.explainJob>,
-): Result<ReadPlan, Refusal> {
+  request: V1Request<typeof v1Routes.explainJob>,
+): Result<WatchedRead, Refusal> {
   const { namespace, params, query } = request
   const options = explainOptions(query)
   if (!options.ok) return options
   return ok({
-    ...STATE,
-    answer: async () => {
+    ...DURABLE_STATE,
+    respond: async () => {
       const name = { namespace, jobId: params.job_id }
-      const explanation = await explainJob(context, name, options.value, originOf(request))
+      const explanation = await explainJob(context, name, options.value, workOrigin(request))
       return explanation.ok ? ok(json(explanation.value)) : explanation
     },
   })
 }
 
 /** Finds an evaluation. Without permission it is reported as not found. */
-function ofEvaluation(
+function explainEvaluationRoute(
   context: WorkloadContext,
-  request: RequestOf<typeof v1Routes.explainEvaluation>,
-): Result<ReadPlan, Refusal> {
+  request: V1Request<typeof v1Routes.explainEvaluation>,
+): Result<WatchedRead, Refusal> {
   const { caller, params, query } = request
   const id = checkUuid('eval', params.eval_id)
   if (!id.ok) return err(refusal('invalid-input', id.error))
   const options = explainOptions(query)
   if (!options.ok) return options
   return ok({
-    ...STATE,
-    answer: async () => {
+    ...DURABLE_STATE,
+    respond: async () => {
       const evaluation = context.store.tables.evaluations.find(id.value)
       if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))
         return err(EVAL_NOT_FOUND)
-      const origin = originOf(request)
+      const origin = workOrigin(request)
       return ok(json(await explainEvaluation(context, evaluation, options.value, origin)))
     },
   })
@@ -64,7 +68,7 @@ function ofEvaluation(
  * Explanations are not blocking, but depend on the state: declaring the tables delays the response
  * until that state is durable.
  */
-const STATE: Pick<ReadPlan, 'index' | 'watch'> = {
+const DURABLE_STATE: Pick<WatchedRead, 'index' | 'watch'> = {
   index: () => 0,
   watch: [{ table: 'nodes' }, { table: 'allocations' }],
 }

@@ -3,47 +3,51 @@ import { runInSlices, type Steps } from '@reeve/kit/slices.ts'
 import { ok, type Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Table } from '../../state/index.ts'
-import { jsonItems, type Answer } from '../answer.ts'
-import { slicesOf } from '../slices.ts'
+import { jsonItems, type HttpResponse } from '../answer.ts'
+import { sliceOptions } from '../slices.ts'
 
-/** Rows that are answered in the same turn: a millisecond at most. */
-const AT_ONCE_MAX = 64
+/** Groups up to this size are rendered in one tick, which takes a millisecond at most. */
+const UNSLICED_ROWS_MAX = 64
 
-export interface GroupQuery<Row> {
+export interface IndexGroupQuery<Row> {
   readonly index: string
   readonly group: string
-  /** The row as the API shows it, as JSON; undefined leaves it out. */
-  readonly text: (row: Row) => string | undefined
+  /** Renders a row as JSON; undefined omits it. */
+  readonly renderJson: (row: Row) => string | undefined
 }
 
-/** All rows of a group by key. A job may have 50,000 allocations: they are read in slices. */
-export function groupAnswer<Row extends object>(
+/**
+ * Returns all rows of a group, sorted by key. A job may have 50,000 allocations, so large groups
+ * are read in slices.
+ */
+export function groupResponse<Row extends object>(
   table: Table<Row>,
-  query: GroupQuery<Row>,
+  query: IndexGroupQuery<Row>,
   yieldTurn: () => Promise<void>,
-): Result<Answer, Refusal> | Promise<Result<Answer, Refusal>> {
-  const { index, group, text } = query
-  if (table.countIn(index, group) > AT_ONCE_MAX) return answerInSlices(table, query, yieldTurn)
-  return ok(jsonItems(table.rowsIn(index, group).flatMap((row) => text(row) ?? [])))
+): Result<HttpResponse, Refusal> | Promise<Result<HttpResponse, Refusal>> {
+  const { index, group, renderJson } = query
+  if (table.countByIndex(index, group) > UNSLICED_ROWS_MAX)
+    return respondInSlices(table, query, yieldTurn)
+  return ok(jsonItems(table.rowsByIndex(index, group).flatMap((row) => renderJson(row) ?? [])))
 }
 
-async function answerInSlices<Row extends object>(
+async function respondInSlices<Row extends object>(
   table: Table<Row>,
-  query: GroupQuery<Row>,
+  query: IndexGroupQuery<Row>,
   yieldTurn: () => Promise<void>,
-): Promise<Result<Answer, Refusal>> {
-  return ok(jsonItems(await runInSlices(itemsOf(table, query), slicesOf(yieldTurn))))
+): Promise<Result<HttpResponse, Refusal>> {
+  return ok(jsonItems(await runInSlices(renderItems(table, query), sliceOptions(yieldTurn))))
 }
 
-function* itemsOf<Row extends object>(
+function* renderItems<Row extends object>(
   table: Table<Row>,
-  { index, group, text }: GroupQuery<Row>,
+  { index, group, renderJson }: IndexGroupQuery<Row>,
 ): Steps<readonly string[]> {
   const items: string[] = []
-  for (const key of [...table.keysIn(index, group)].toSorted(compareText)) {
-    // It may be gone since the keys were read.
+  for (const key of [...table.keysByIndex(index, group)].toSorted(compareText)) {
+    // The row may have been deleted since the keys were read.
     const row = table.find(key)
-    const item = row === undefined ? undefined : text(row)
+    const item = row === undefined ? undefined : renderJson(row)
     if (item !== undefined) items.push(item)
     yield
   }

@@ -14,8 +14,8 @@ export function jobActionEndpoints({ store }: WorkloadContext): readonly Endpoin
       ok(
         readRow(store.tables.jobs, {
           key: namespacedKey(namespace, params.job_id),
-          missing: refusal('job-not-found', 'job not found'),
-          show: jobActions,
+          notFound: refusal('job-not-found', 'job not found'),
+          render: jobActions,
         }),
       ),
     ),

@@ -13,11 +13,11 @@ import {
   evaluateJob,
   forcePeriodicJob,
   releaseJob,
-  type JobWritten,
+  type JobWriteResult,
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { json } from '../answer.ts'
-import { write, type Endpoint, type Written, type WriteRequestOf } from './endpoint.ts'
+import { write, type Endpoint, type WriteResult, type WriteRequestOf } from './endpoint.ts'
 import { inNamespace } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
 
@@ -27,22 +27,26 @@ const mayEvaluate = inNamespace('submit-job', 'evaluate-job')
 
 export function jobLaunchEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
-    write(v1Routes.dispatchJob, mayDispatch, (request) => dispatch(context, request, request.body)),
-    // The shell hands on bytes as base64, which is how a payload is written.
-    write(v1Routes.dispatchJobPayload, mayDispatch, (request) =>
-      dispatch(context, request, { Payload: request.body }),
+    write(v1Routes.dispatchJob, mayDispatch, (request) =>
+      dispatchRoute(context, request, request.body),
     ),
-    write(v1Routes.forcePeriodicJob, mayForce, (request) => force(context, request)),
-    write(v1Routes.evaluateJob, mayEvaluate, (request) => evaluate(context, request)),
-    write(v1Routes.releaseJob, inNamespace('submit-job'), (request) => release(context, request)),
+    // A raw payload arrives as base64, like the `Payload` of a JSON body.
+    write(v1Routes.dispatchJobPayload, mayDispatch, (request) =>
+      dispatchRoute(context, request, { Payload: request.body }),
+    ),
+    write(v1Routes.forcePeriodicJob, mayForce, (request) => forceRoute(context, request)),
+    write(v1Routes.evaluateJob, mayEvaluate, (request) => evaluateRoute(context, request)),
+    write(v1Routes.releaseJob, inNamespace('submit-job'), (request) =>
+      releaseRoute(context, request),
+    ),
   ]
 }
 
-async function dispatch(
+async function dispatchRoute(
   context: WorkloadContext,
   request: Omit<WriteRequestOf<typeof v1Routes.dispatchJob>, 'body'>,
   body: JobDispatchRequest | undefined,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const { caller, namespace, params, query } = request
   const dispatched = await dispatchJob(context, caller, {
     namespace,
@@ -52,7 +56,7 @@ async function dispatch(
   })
   if (!dispatched.ok) return dispatched
   const { childId, evalId, evalCreateIndex, jobCreateIndex, index, warnings } = dispatched.value
-  const answer: JobDispatchResponse = {
+  const responseBody: JobDispatchResponse = {
     DispatchedJobID: childId,
     EvalID: evalId,
     EvalCreateIndex: evalCreateIndex,
@@ -60,44 +64,48 @@ async function dispatch(
     Index: index,
     ...(warnings.length === 0 ? {} : { Warnings: formatWarnings(warnings) }),
   }
-  return ok({ index, answer: json(answer) })
+  return ok({ index, response: json(responseBody) })
 }
 
-async function force(
+async function forceRoute(
   context: WorkloadContext,
   { caller, namespace, params }: WriteRequestOf<typeof v1Routes.forcePeriodicJob>,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const launched = await forcePeriodicJob(context, caller, { namespace, jobId: params.job_id })
   if (!launched.ok) return launched
   const { evalId, index } = launched.value
-  const answer: PeriodicForceResponse = { EvalID: evalId, EvalCreateIndex: index, Index: index }
-  return ok({ index, answer: json(answer) })
+  const responseBody: PeriodicForceResponse = {
+    EvalID: evalId,
+    EvalCreateIndex: index,
+    Index: index,
+  }
+  return ok({ index, response: json(responseBody) })
 }
 
-async function evaluate(
+async function evaluateRoute(
   context: WorkloadContext,
   { caller, namespace, params, body }: WriteRequestOf<typeof v1Routes.evaluateJob>,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const evaluated = await evaluateJob(context, caller, { namespace, jobId: params.job_id, body })
-  return evaluated.ok ? ok(jobWritten(evaluated.value)) : evaluated
+  return evaluated.ok ? ok(jobWriteResult(evaluated.value)) : evaluated
 }
 
-async function release(
+async function releaseRoute(
   context: WorkloadContext,
   { caller, namespace, params }: WriteRequestOf<typeof v1Routes.releaseJob>,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const released = await releaseJob(context, caller, { namespace, jobId: params.job_id })
-  return released.ok ? ok(jobWritten(released.value)) : released
+  return released.ok ? ok(jobWriteResult(released.value)) : released
 }
 
-function jobWritten(written: JobWritten): Written {
+function jobWriteResult(written: JobWriteResult): WriteResult {
   const { evalId, evalCreateIndex, jobModifyIndex, index, warnings } = written
-  const answer: JobWriteResponse = {
+  const responseBody: JobWriteResponse = {
     EvalID: evalId,
     EvalCreateIndex: evalCreateIndex,
     JobModifyIndex: jobModifyIndex,
     Warnings: formatWarnings(warnings),
     ...responseMeta(index),
   }
-  return { index, answer: json(answer) }
+  return { index, response: json(responseBody) }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { v1Routes } from '@reeve/contract'
-import { afterJobPrefix, compileJobPaths, isJobRoute } from './job-path.ts'
+import { jobPathSuffix, compileJobPaths, isJobRoute } from './job-path.ts'
 
 const match = compileJobPaths(Object.values(v1Routes).filter(isJobRoute))
 
@@ -26,5 +26,5 @@ for (const [rest, suffix, params] of cases)
     assert.deepEqual(match(rest), { path: `/v1/job/:job_id${suffix}`, params }))
 
 for (const url of ['/v1/job/a%2Fb/plan', 'http://reeve.example:4646/v1/job/a%2Fb/plan'])
-  test(`job path: what follows the prefix of ${url}`, () =>
-    assert.equal(afterJobPrefix(`${url}?namespace=x/y`), 'a%2Fb/plan'))
+  test(`job path: the suffix of ${url}`, () =>
+    assert.equal(jobPathSuffix(`${url}?namespace=x/y`), 'a%2Fb/plan'))

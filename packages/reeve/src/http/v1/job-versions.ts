@@ -20,19 +20,19 @@ import {
   versionKeysOf,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY, json, jsonText } from '../answer.ts'
-import { slicesOf } from '../slices.ts'
+import { EMPTY_RESPONSE, json, jsonText } from '../answer.ts'
+import { sliceOptions } from '../slices.ts'
 import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type RequestOf,
-  type Written,
+  type WatchedRead,
+  type V1Request,
+  type WriteResult,
   type WriteRequestOf,
 } from './endpoint.ts'
-import { scopeOfKey, watchTables } from './namespace-scope.ts'
-import { requiredBody } from './required-body.ts'
+import { keyScope, watchTables } from './namespace-scope.ts'
+import { requireBody } from './required-body.ts'
 import { inNamespace } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
 
@@ -56,28 +56,28 @@ export function jobVersionEndpoints(context: WorkloadContext): readonly Endpoint
       ok(listVersions(store, request)),
     ),
     read(v1Routes.readJobSubmission, inNamespace('read-job'), (request) =>
-      submission(store, request),
+      submissionRoute(store, request),
     ),
     write(v1Routes.revertJob, inNamespace('submit-job', 'revert-job'), (request) =>
-      revert(context, request),
+      revertRoute(context, request),
     ),
     write(v1Routes.setJobStability, inNamespace('submit-job', 'stable-job'), (request) =>
-      stabilize(context, request),
+      setStabilityRoute(context, request),
     ),
-    write(v1Routes.tagJobVersion, mayTag, (request) => tag(context, request)),
+    write(v1Routes.tagJobVersion, mayTag, (request) => tagRoute(context, request)),
     write(v1Routes.untagJobVersion, mayTag, async ({ caller, namespace, params }) => {
       const { job_id: jobId, tag_name: name } = params
       const written = await untagVersion(context, caller, { namespace, jobId, tag: name })
-      return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
+      return written.ok ? ok({ index: written.value.index, response: EMPTY_RESPONSE }) : written
     }),
   ]
 }
 
-async function revert(
+async function revertRoute(
   context: WorkloadContext,
   { caller, namespace, params, ...request }: WriteRequestOf<typeof v1Routes.revertJob>,
-): Promise<Result<Written, Refusal>> {
-  const body = requiredBody(request.body)
+): Promise<Result<WriteResult, Refusal>> {
+  const body = requireBody(request.body)
   if (!body.ok) return body
   const written = await revertJob(context, caller, {
     namespace,
@@ -86,21 +86,21 @@ async function revert(
   })
   if (!written.ok) return written
   const { evalId, evalCreateIndex, jobModifyIndex, warnings, index } = written.value
-  const answer: JobWriteResponse = {
+  const responseBody: JobWriteResponse = {
     EvalID: evalId,
     EvalCreateIndex: evalCreateIndex,
     JobModifyIndex: jobModifyIndex,
     Warnings: formatWarnings(warnings),
     ...responseMeta(index),
   }
-  return ok({ index, answer: json(answer) })
+  return ok({ index, response: json(responseBody) })
 }
 
-async function stabilize(
+async function setStabilityRoute(
   context: WorkloadContext,
   { namespace, params, ...request }: WriteRequestOf<typeof v1Routes.setJobStability>,
-): Promise<Result<Written, Refusal>> {
-  const body = requiredBody(request.body)
+): Promise<Result<WriteResult, Refusal>> {
+  const body = requireBody(request.body)
   if (!body.ok) return body
   const jobId = params.job_id
   const written = await setStability(context, request.caller, {
@@ -110,26 +110,26 @@ async function stabilize(
   })
   if (!written.ok) return written
   const { index } = written.value
-  const answer: JobStabilityResponse = { JobModifyIndex: index, Index: index }
-  return ok({ index, answer: json(answer) })
+  const responseBody: JobStabilityResponse = { JobModifyIndex: index, Index: index }
+  return ok({ index, response: json(responseBody) })
 }
 
-async function tag(
+async function tagRoute(
   context: WorkloadContext,
   { namespace, params, ...request }: WriteRequestOf<typeof v1Routes.tagJobVersion>,
-): Promise<Result<Written, Refusal>> {
-  const body = requiredBody(request.body)
+): Promise<Result<WriteResult, Refusal>> {
+  const body = requireBody(request.body)
   if (!body.ok) return body
   const name = { namespace, jobId: params.job_id, tag: params.tag_name }
   const tagged = await tagVersion(context, request.caller, name, body.value)
-  return tagged.ok ? ok({ index: tagged.value.index, answer: json(tagged.value.tag) }) : tagged
+  return tagged.ok ? ok({ index: tagged.value.index, response: json(tagged.value.tag) }) : tagged
 }
 
-/** Returns the index; 0 if there is none, which the shell raises to 1. */
-function submission(
+/** Returns the index of a submission; 0 if there is none, which is sent as 1. */
+function submissionRoute(
   store: Store,
-  { namespace, params, query }: RequestOf<typeof v1Routes.readJobSubmission>,
-): Result<ReadPlan, Refusal> {
+  { namespace, params, query }: V1Request<typeof v1Routes.readJobSubmission>,
+): Result<WatchedRead, Refusal> {
   // The parser omits absent query parameters.
   const version: number | undefined = query.version
   if (version === undefined) return err(VERSION_UNREADABLE)
@@ -140,7 +140,7 @@ function submission(
       { table: 'job_submissions', key: jobVersionKey(namespace, name.jobId, version) },
       { table: 'jobs', key: namespacedKey(namespace, name.jobId) },
     ],
-    answer: async () => {
+    respond: async () => {
       const found = await readSubmission(store, name)
       return found === undefined ? err(SOURCE_NOT_FOUND) : ok(json(found))
     },
@@ -153,8 +153,8 @@ function submission(
  */
 function listVersions(
   store: Store,
-  { namespace, params, query }: RequestOf<typeof v1Routes.listJobVersions>,
-): ReadPlan {
+  { namespace, params, query }: V1Request<typeof v1Routes.listJobVersions>,
+): WatchedRead {
   const key = namespacedKey(namespace, params.job_id)
   return {
     index: () => versionsIndex(store, key),
@@ -166,8 +166,8 @@ function listVersions(
       }))
       return [{ table: 'jobs', key }, ...versions]
     },
-    answer: async (yieldTurn) => {
-      const texts = versionTexts(store, key)
+    respond: async (yieldTurn) => {
+      const texts = versionJsons(store, key)
       if (texts.length === 0) return err(VERSIONS_NOT_FOUND)
       const index = versionsIndex(store, key)
       const diffs = await versionDiffs(texts, query, yieldTurn)
@@ -181,11 +181,11 @@ function listVersions(
 /** Returns the highest index of all versions; for an unknown job, the index of its namespace. */
 function versionsIndex(store: Store, key: string): number {
   const { jobs, job_versions } = store.tables
-  const own = jobs.modifyIndexOf(key)
-  if (own === undefined)
-    return watchTables(store, ['jobs', 'job_versions'], scopeOfKey(key)).index()
-  const versions = [...job_versions.keysIn('job', key)]
-  return Math.max(own, ...versions.map((version) => job_versions.modifyIndexOf(version) ?? 0))
+  const jobIndex = jobs.modifyIndexOf(key)
+  if (jobIndex === undefined)
+    return watchTables(store, ['jobs', 'job_versions'], keyScope(key)).index()
+  const versions = [...job_versions.keysByIndex('job', key)]
+  return Math.max(jobIndex, ...versions.map((version) => job_versions.modifyIndexOf(version) ?? 0))
 }
 
 /** Returns the keys of the versions, newest first. */
@@ -193,10 +193,10 @@ function versionKeys(store: Store, key: string): readonly string[] {
   return versionKeysOf(store, key).toReversed()
 }
 
-function versionTexts(store: Store, key: string): readonly string[] {
+function versionJsons(store: Store, key: string): readonly string[] {
   const { jobs, job_versions } = store.tables
   return versionKeys(store, key).map((version, i) =>
-    i === 0 ? (jobs.bodyOf(key) ?? '') : (job_versions.bodyOf(version) ?? ''),
+    i === 0 ? (jobs.rowJsonOf(key) ?? '') : (job_versions.rowJsonOf(version) ?? ''),
   )
 }
 
@@ -211,24 +211,24 @@ interface DiffQuery {
  * diff of two large jobs takes a while, so it yields to other requests in between.
  */
 async function versionDiffs(
-  texts: readonly string[],
+  jsons: readonly string[],
   query: DiffQuery,
   yieldTurn: () => Promise<void>,
 ): Promise<Result<string, Refusal>> {
   const isNamed = query.diff_version !== undefined || (query.diff_tag ?? '') !== ''
   if (!(query.diffs ?? isNamed)) return ok('null')
   // Stored jobs, as text.
-  const versions = texts.map((text) => JSON.parse(text) as Job)
-  const base = isNamed ? findBase(versions, query) : ok(undefined)
+  const versions = jsons.map((text) => JSON.parse(text) as Job)
+  const base = isNamed ? findDiffBase(versions, query) : ok(undefined)
   if (!base.ok) return base
   const diffs: string[] = []
   let chars = 0
   for (const [i, version] of versions.entries()) {
-    const before = base.value ?? versions[i + 1]
-    if (before === undefined) continue
+    const previous = base.value ?? versions[i + 1]
+    if (previous === undefined) continue
     await yieldTurn()
-    const steps = diffJobsSteps(before, version, { contextual: true })
-    const diff = JSON.stringify(await runInSlices(steps, slicesOf(yieldTurn)))
+    const steps = diffJobsSteps(previous, version, { contextual: true })
+    const diff = JSON.stringify(await runInSlices(steps, sliceOptions(yieldTurn)))
     chars += diff.length
     if (chars > LIMITS.diffsCharsMax) return err(DIFFS_TOO_LARGE)
     diffs.push(diff)
@@ -236,7 +236,7 @@ async function versionDiffs(
   return ok(diffs.length === 0 ? 'null' : `[${diffs.join(',')}]`)
 }
 
-function findBase(versions: readonly Job[], query: DiffQuery): Result<Job, Refusal> {
+function findDiffBase(versions: readonly Job[], query: DiffQuery): Result<Job, Refusal> {
   const { diff_version: version, diff_tag: tagName = '' } = query
   const base =
     tagName === ''

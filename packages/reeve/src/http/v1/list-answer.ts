@@ -1,45 +1,45 @@
 import { ok, type Result } from '@reeve/kit/result.ts'
 import type { FilterOptions } from '../../lang/filter/index.ts'
 import { LIMITS, type Refusal } from '../../model/index.ts'
-import { jsonBatches, jsonItems, type Answer } from '../answer.ts'
+import { jsonBatches, jsonItems, type HttpResponse } from '../answer.ts'
 import { buildPage, type PageQuery } from '../list-page.ts'
-import { slicesOf } from '../slices.ts'
-import type { Walk } from './walks.ts'
+import { sliceOptions } from '../slices.ts'
+import type { RowScan } from './walks.ts'
 
 export interface ListOptions<Row> {
-  readonly walk: Walk<Row>
+  readonly scan: RowScan<Row>
   readonly query: PageQuery
-  /** The record's declared types, for the filter. */
+  /** Declared types of the record, for the filter. */
   readonly filter: FilterOptions
-  /** Filters see the full object. The row itself unless given. */
+  /** Object that filters are evaluated on; the row itself by default. */
   readonly filterView?: (row: Row) => unknown
-  /** The item as the list shows it; the row itself unless given. */
+  /** Item of the list; the row itself by default. */
   readonly stub?: (row: Row) => unknown
-  /** The JSON text of that, where it is kept; it is made anew unless given. */
-  readonly stubText?: (row: Row) => string
+  /** Returns the item as JSON where that is cached; rendered each time by default. */
+  readonly stubJson?: (row: Row) => string
 }
 
-/** One page of a list, as every list route answers. A long list without pages is streamed. */
-export async function listAnswer<Row>(
-  { walk, query, filter, filterView, stub = asItIs, stubText }: ListOptions<Row>,
+/** Returns one page of a list. A long list without pagination is streamed. */
+export async function listResponse<Row>(
+  { scan, query, filter, filterView, stub = identity, stubJson }: ListOptions<Row>,
   yieldTurn: () => Promise<void>,
-): Promise<Result<Answer, Refusal>> {
+): Promise<Result<HttpResponse, Refusal>> {
   const page = await buildPage(
     {
-      ...walk,
+      ...scan,
       filterOptions: filter,
-      filterView: filterView ?? asItIs,
-      render: stubText ?? ((row) => JSON.stringify(stub(row))),
-      wholeCharsMax: LIMITS.wholeListCharsMax,
+      filterView: filterView ?? identity,
+      render: stubJson ?? ((row) => JSON.stringify(stub(row))),
+      inlineCharsMax: LIMITS.wholeListCharsMax,
     },
     query,
-    slicesOf(yieldTurn),
+    sliceOptions(yieldTurn),
   )
   if (!page.ok) return page
   const { items, nextToken, rest } = page.value
   return ok(rest === undefined ? jsonItems(items, nextToken) : jsonBatches(items, rest))
 }
 
-function asItIs(row: unknown): unknown {
+function identity(row: unknown): unknown {
   return row
 }

@@ -1,25 +1,25 @@
 import type { NodeStreamRequest } from '@reeve/contract'
 
-/** How far a log was read: the number of one of its files, and a byte of it. */
-export type LogPlace = NonNullable<Extract<NodeStreamRequest, { verb: 'logs' }>['resume']>
+/** Position in a log: the number of one of its files and a byte offset in it. */
+export type LogOffset = NonNullable<Extract<NodeStreamRequest, { verb: 'logs' }>['resume']>
 
-/** The part of a log that one message of a node carries. */
-interface LogPart {
+/** A chunk of a log, from one message of a node. */
+interface LogChunk {
   readonly bytes: Buffer
-  /** After the bytes; undefined when the message tells none. */
-  readonly place: LogPlace | undefined
+  /** Position after the chunk; undefined if the message has none. */
+  readonly offset: LogOffset | undefined
 }
 
 /**
- * Reads one log frame as a node sends it; undefined when it is none. Nodes are not trusted: only
- * bytes and two numbers are kept.
+ * Decodes a log frame of a node; undefined if it is invalid. Nodes are not trusted: only the bytes
+ * and two numbers are used.
  */
-export function readLogFrame(data: Uint8Array): LogPart | undefined {
+export function decodeLogFrame(data: Uint8Array): LogChunk | undefined {
   let frame: unknown
   try {
     frame = JSON.parse(Buffer.from(data).toString('utf8'))
   } catch {
-    // No JSON is no frame.
+    // Invalid JSON is not a frame.
     return undefined
   }
   if (typeof frame !== 'object' || frame === null) return undefined
@@ -29,9 +29,9 @@ export function readLogFrame(data: Uint8Array): LogPart | undefined {
   if (typeof text !== 'string' || typeof file !== 'string' || typeof offset !== 'number')
     return undefined
   const number = /\.(\d{1,15})$/.exec(file)?.[1]
-  const isPlace = number !== undefined && Number.isSafeInteger(offset) && offset >= 0
+  const hasOffset = number !== undefined && Number.isSafeInteger(offset) && offset >= 0
   return {
     bytes: Buffer.from(text, 'base64'),
-    place: isPlace ? { file: Number(number), offset } : undefined,
+    offset: hasOffset ? { file: Number(number), offset } : undefined,
   }
 }

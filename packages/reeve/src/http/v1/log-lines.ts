@@ -3,69 +3,69 @@ import { LIMITS } from '../../model/index.ts'
 const NEWLINE = 0x0a
 
 /**
- * Cuts the bytes of one source into whole lines, so that lines of several can be mixed. A line that
- * is longer than may be kept together goes in pieces.
+ * Splits the bytes of a source into complete lines, so that lines of several sources can be merged.
+ * A line above the size limit is returned in parts.
  */
-export class LogLines {
+export class LineSplitter {
   readonly #prefix: Buffer
-  #rest: Buffer[] = []
-  #restBytes = 0
+  #incomplete: Buffer[] = []
+  #incompleteBytes = 0
   #isLineOpen = false
 
   constructor(prefix: string) {
     this.#prefix = Buffer.from(prefix)
   }
 
-  /** The lines that are complete with these bytes, as one piece; empty when none is. */
+  /** Adds bytes and returns the lines that they complete; empty if there are none. */
   add(bytes: Buffer): Buffer {
     const last = bytes.lastIndexOf(NEWLINE)
     if (last < 0) {
-      this.#keep(bytes)
-      return this.#restBytes < LIMITS.jobLogLineBytesMax ? EMPTY : this.#take(false)
+      this.#append(bytes)
+      return this.#incompleteBytes < LIMITS.jobLogLineBytesMax ? NO_BYTES : this.#take(false)
     }
-    this.#keep(bytes.subarray(0, last + 1))
-    const whole = this.#take(true)
-    this.#keep(bytes.subarray(last + 1))
-    return whole
+    this.#append(bytes.subarray(0, last + 1))
+    const completeLines = this.#take(true)
+    this.#append(bytes.subarray(last + 1))
+    return completeLines
   }
 
-  /** The last line, ended if its writer did not. */
+  /** Returns the last line, with a newline if it lacks one. */
   end(): Buffer {
-    if (this.#restBytes === 0 && !this.#isLineOpen) return EMPTY
-    this.#keep(Buffer.of(NEWLINE))
+    if (this.#incompleteBytes === 0 && !this.#isLineOpen) return NO_BYTES
+    this.#append(Buffer.of(NEWLINE))
     return this.#take(true)
   }
 
-  #keep(bytes: Buffer): void {
+  #append(bytes: Buffer): void {
     if (bytes.length === 0) return
-    // A small part of a message must not keep the whole of it in memory.
-    this.#rest.push(Buffer.from(bytes))
-    this.#restBytes += bytes.length
+    // Copied: a slice would keep the whole message in memory.
+    this.#incomplete.push(Buffer.from(bytes))
+    this.#incompleteBytes += bytes.length
   }
 
   #take(endsLine: boolean): Buffer {
-    const bytes = Buffer.concat(this.#rest)
+    const bytes = Buffer.concat(this.#incomplete)
     const begins = !this.#isLineOpen
-    this.#rest = []
-    this.#restBytes = 0
+    this.#incomplete = []
+    this.#incompleteBytes = 0
     this.#isLineOpen = !endsLine
     return this.#prefix.length === 0 ? bytes : withPrefix(bytes, this.#prefix, begins)
   }
 }
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
-function withPrefix(bytes: Buffer, prefix: Buffer, begins: boolean): Buffer {
+function withPrefix(bytes: Buffer, prefix: Buffer, startsLine: boolean): Buffer {
   const parts: Buffer[] = []
-  let at = 0
-  let isStart = begins
-  while (at < bytes.length) {
-    const found = bytes.indexOf(NEWLINE, at)
+  let position = 0
+  let isLineStart = startsLine
+  while (position < bytes.length) {
+    const found = bytes.indexOf(NEWLINE, position)
     const end = found < 0 ? bytes.length : found + 1
-    if (isStart) parts.push(prefix)
-    parts.push(bytes.subarray(at, end))
-    isStart = true
-    at = end
+    if (isLineStart) parts.push(prefix)
+    parts.push(bytes.subarray(position, end))
+    isLineStart = true
+    position = end
   }
   return Buffer.concat(parts)
 }

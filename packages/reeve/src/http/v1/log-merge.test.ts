@@ -7,7 +7,7 @@ import { err, ok } from '@reeve/kit/result.ts'
 import { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { NodeGateway } from '../../workload/index.ts'
-import { LogMerge } from './log-merge.ts'
+import { JobLogStream } from './log-merge.ts'
 
 const SOURCE = {
   key: 'a web stdout',
@@ -40,7 +40,7 @@ function aFollowedLog(
       return Promise.resolve(ok(stream))
     },
   }
-  const merge = new LogMerge({
+  const merge = new JobLogStream({
     gateway,
     clock,
     accessorId: '',
@@ -102,7 +102,7 @@ function say(stream: StreamSocket, text: string, place: { file: number; offset: 
 const resumesOf = (asked: readonly NodeStreamRequest[]): unknown[] =>
   asked.map((request) => (request.verb === 'logs' ? request.resume : assert.fail()))
 
-test('job log: a stream that breaks is resumed where it broke, inside a line too', async () => {
+test('job log: a broken stream is resumed at its position, even inside a line', async () => {
   const log = aFollowedLog()
   await log.pass(0)
   say(log.latest(), 'one\ntw', { file: 3, offset: 6 })
@@ -123,7 +123,7 @@ test('job log: a stream that breaks is resumed where it broke, inside a line too
   assert.deepEqual(resumesOf(log.asked), [undefined, six, six, six, { file: 4, offset: 8 }])
 })
 
-test('job log: a node that does not come back is given up, and told', async () => {
+test('job log: reading stops after the last retry, with a notice in the output', async () => {
   const log = aFollowedLog()
   await log.pass(0)
   say(log.latest(), 'one\n', { file: 0, offset: 4 })
@@ -142,7 +142,7 @@ test('job log: a node that does not come back is given up, and told', async () =
 
 const CONNECTING = refusal('node-connecting', 'the node has not connected yet; try again')
 
-test('job log: a node that is on its way back after a restart of the server is waited for', async () => {
+test('job log: a node that reconnects after a restart of the server is awaited', async () => {
   const log = aFollowedLog({ refusals: [CONNECTING, CONNECTING] })
   await log.pass(0)
   await log.pass(250)
@@ -154,13 +154,13 @@ test('job log: a node that is on its way back after a restart of the server is w
   assert.equal(log.text(), '00000000 web: one\n')
 })
 
-test('job log: what is only read does not wait for such a node', async () => {
+test('job log: a read without follow does not wait for a reconnecting node', async () => {
   const log = aFollowedLog({ follow: false, refusals: [CONNECTING] })
   await log.ended
   assert.equal(log.text(), '# 00000000 web stdout: the node has not connected yet; try again\n')
 })
 
-test('job log: a log that is gone when its stream is resumed has ended', async () => {
+test('job log: a log that was deleted before a resume counts as ended', async () => {
   const log = aFollowedLog()
   await log.pass(0)
   say(log.latest(), 'one', { file: 0, offset: 3 })
@@ -172,7 +172,7 @@ test('job log: a log that is gone when its stream is resumed has ended', async (
   assert.equal(log.text(), '00000000 web: one\n')
 })
 
-test('job log: nothing is resumed for a reader that has gone', async () => {
+test('job log: no stream is resumed after the reader disconnects', async () => {
   const log = aFollowedLog()
   await log.pass(0)
   log.latest().handleClose(1006, '')
@@ -182,7 +182,7 @@ test('job log: nothing is resumed for a reader that has gone', async () => {
   assert.equal(log.asked.length, 1)
 })
 
-test('job log: what is only read is not resumed', async () => {
+test('job log: a read without follow is not resumed', async () => {
   const log = aFollowedLog({ follow: false })
   await log.pass(0)
   log.latest().handleMessage(Buffer.from('one\n'), false)

@@ -4,10 +4,10 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS, type Refusal } from '../../model/index.ts'
 import type { LogSource, NodeGateway } from '../../workload/index.ts'
-import { readLogFrame, type LogPlace } from './log-frames.ts'
-import { LogLines } from './log-lines.ts'
+import { decodeLogFrame, type LogOffset } from './log-frames.ts'
+import { LineSplitter } from './log-lines.ts'
 
-interface LogMergeOptions {
+interface JobLogStreamOptions {
   readonly gateway: NodeGateway
   readonly clock: Clock
   readonly accessorId: string
@@ -24,43 +24,43 @@ interface LogMergeOptions {
 }
 
 /** Progress of reading one source. */
-interface Reading {
-  readonly lines: LogLines
+interface SourceProgress {
+  readonly lines: LineSplitter
   wasOpened: boolean
   /** Position in the log; undefined before the first frame. */
-  place: LogPlace | undefined
+  offset: LogOffset | undefined
   /** Consecutive stream failures without a byte of output in between. */
   failures: number
 }
 
-const LOST = 'the connection to the node was lost'
+const CONNECTION_LOST = 'the connection to the node was lost'
 
 /**
  * Maximum number of retries. A node that restarts returns within seconds; after some minutes it is
  * treated as lost.
  */
-const RESUMES_MAX = 12
-const RESUME_MS_FIRST = 250
-const RESUME_MS_MAX = 30_000
+const RETRIES_MAX = 12
+const RETRY_MS_MIN = 250
+const RETRY_MS_MAX = 30_000
 
 /**
  * Merges the output of many tasks. Without `follow` it is read source by source; with `follow` it
  * is written as it arrives, and new sources are added. A slow reader applies backpressure to all
  * sources.
  */
-export class LogMerge {
+export class JobLogStream {
   readonly output: Readable
-  readonly #options: LogMergeOptions
-  readonly #seen = new Set<string>()
+  readonly #options: JobLogStreamOptions
+  readonly #startedKeys = new Set<string>()
   readonly #streams = new Set<StreamSocket>()
   /** Number of sources that are being opened or read. */
-  #taken = 0
-  #isFirst = true
+  #activeCount = 0
+  #isFirstRound = true
   #hasEnded = false
-  #isWaiting = false
+  #isPaused = false
   #cancelWatch: () => void = () => undefined
 
-  constructor(options: LogMergeOptions) {
+  constructor(options: JobLogStreamOptions) {
     this.#options = options
     this.output = new Readable({
       read: () => this.#resume(),
@@ -72,41 +72,41 @@ export class LogMerge {
   }
 
   start(): void {
-    if (this.#options.follow) this.#follow()
+    if (this.#options.follow) this.#startNewSources()
     else void this.#readAll()
   }
 
   async #readAll(): Promise<void> {
     for (const source of this.#options.sources()) {
       if (this.output.destroyed) return
-      await this.#take(source, this.#options.from)
+      await this.#copySource(source, this.#options.from)
     }
     this.output.push(null)
   }
 
   /** Starts new sources, now and whenever they change, until the output is complete. */
-  #follow(): void {
+  #startNewSources(): void {
     if (this.output.destroyed || this.#hasEnded) return
-    const from = this.#isFirst ? this.#options.from : { offset: 0, origin: 'start' as const }
-    this.#isFirst = false
+    const from = this.#isFirstRound ? this.#options.from : { offset: 0, origin: 'start' as const }
+    this.#isFirstRound = false
     for (const source of this.#options.sources()) {
-      if (this.#taken >= LIMITS.jobLogSourcesMax) break
-      if (this.#seen.has(source.key)) continue
-      this.#seen.add(source.key)
-      this.#taken += 1
-      void this.#take(source, from).finally(() => {
-        this.#taken -= 1
+      if (this.#activeCount >= LIMITS.jobLogSourcesMax) break
+      if (this.#startedKeys.has(source.key)) continue
+      this.#startedKeys.add(source.key)
+      this.#activeCount += 1
+      void this.#copySource(source, from).finally(() => {
+        this.#activeCount -= 1
         // A source that had to wait may start now.
-        this.#follow()
+        this.#startNewSources()
       })
     }
     this.#cancelWatch()
-    this.#cancelWatch = this.#options.watch(() => this.#follow())
+    this.#cancelWatch = this.#options.watch(() => this.#startNewSources())
     this.#endIfOver()
   }
 
   #endIfOver(): void {
-    if (this.output.destroyed || this.#taken > 0 || !this.#options.isOver()) return
+    if (this.output.destroyed || this.#activeCount > 0 || !this.#options.isOver()) return
     this.#cancelWatch()
     this.#hasEnded = true
     this.output.push(null)
@@ -116,25 +116,25 @@ export class LogMerge {
    * Reads a source; resolves when it has ended. With `follow` a broken stream is resumed where it
    * ended.
    */
-  async #take(source: LogSource, from: LogMergeOptions['from']): Promise<void> {
+  async #copySource(source: LogSource, from: JobLogStreamOptions['from']): Promise<void> {
     const { allocation, task, type } = source
     const name = `${allocation.slice(0, 8)} ${task}`
-    const reading: Reading = {
-      lines: new LogLines(this.#options.hasPrefix ? `${name}: ` : ''),
+    const reading: SourceProgress = {
+      lines: new LineSplitter(this.#options.hasPrefix ? `${name}: ` : ''),
       wasOpened: false,
-      place: undefined,
+      offset: undefined,
       failures: 0,
     }
-    const problem = await this.#readWhole(source, from, reading)
+    const problem = await this.#readToEnd(source, from, reading)
     this.#push(reading.lines.end())
-    if (problem !== undefined) this.#push(note(name, type, problem))
+    if (problem !== undefined) this.#push(sourceNotice(name, type, problem))
   }
 
   /** Reads a source to its end. Returns the reason if that failed. */
-  async #readWhole(
+  async #readToEnd(
     source: LogSource,
-    from: LogMergeOptions['from'],
-    reading: Reading,
+    from: JobLogStreamOptions['from'],
+    reading: SourceProgress,
   ): Promise<string | undefined> {
     for (;;) {
       const opened = await this.#open(source, from, reading)
@@ -145,37 +145,38 @@ export class LogMerge {
       } else if (opened.error.code === 'not-on-node') {
         // A task without a log has no output; a node that cannot be reached may have some.
         return undefined
-      } else if (!reading.wasOpened && !this.#mayConnect(opened.error)) return opened.error.message
-      if (!(await this.#mayResume(reading))) return LOST
+      } else if (!reading.wasOpened && !this.#shouldAwaitNode(opened.error))
+        return opened.error.message
+      if (!(await this.#waitForRetry(reading))) return CONNECTION_LOST
     }
   }
 
   /** Reports whether to wait for a node that is reconnecting after a restart of the server. */
-  #mayConnect({ code }: Refusal): boolean {
+  #shouldAwaitNode({ code }: Refusal): boolean {
     return this.#options.follow && code === 'node-connecting'
   }
 
   #open(
     { allocation, task, type, nodeId }: LogSource,
-    from: LogMergeOptions['from'],
-    reading: Reading,
+    from: JobLogStreamOptions['from'],
+    reading: SourceProgress,
   ) {
     const { gateway, accessorId, follow } = this.#options
-    const resume = reading.place === undefined ? {} : { resume: reading.place }
-    const what = { verb: 'logs', allocation, task, type, ...from, ...resume } as const
+    const resume = reading.offset === undefined ? {} : { resume: reading.offset }
+    const logRequest = { verb: 'logs', allocation, task, type, ...from, ...resume } as const
     // A followed stream may have to be resumed: frames carry the offset.
-    return gateway.open(nodeId, { request: { ...what, follow, framed: follow }, accessorId })
+    return gateway.open(nodeId, { request: { ...logRequest, follow, framed: follow }, accessorId })
   }
 
   /** Waits before the next attempt; false if there is none. */
-  async #mayResume(reading: Reading): Promise<boolean> {
+  async #waitForRetry(reading: SourceProgress): Promise<boolean> {
     const { follow, clock } = this.#options
     reading.failures += 1
-    if (!follow || reading.failures > RESUMES_MAX || this.output.destroyed) return false
+    if (!follow || reading.failures > RETRIES_MAX || this.output.destroyed) return false
     // The node may have been stopped together with the job: one attempt is enough then.
     if (this.#options.isOver() && reading.failures > 1) return false
     const { promise, resolve } = Promise.withResolvers<void>()
-    const waitMs = Math.min(RESUME_MS_MAX, RESUME_MS_FIRST * 2 ** (reading.failures - 1))
+    const waitMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** (reading.failures - 1))
     const cancel = clock.after(waitMs, resolve)
     this.output.once('close', resolve)
     await promise
@@ -185,7 +186,7 @@ export class LogMerge {
   }
 
   /** Reads a stream; resolves with its close code. */
-  #read(stream: StreamSocket, reading: Reading): Promise<number> {
+  #read(stream: StreamSocket, reading: SourceProgress): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>()
     const { follow } = this.#options
     this.#streams.add(stream)
@@ -195,25 +196,25 @@ export class LogMerge {
     })
     if (this.output.destroyed) stream.close(1001)
     stream.onMessage((data) => {
-      const part = follow ? readLogFrame(data) : { bytes: Buffer.from(data), place: undefined }
+      const part = follow ? decodeLogFrame(data) : { bytes: Buffer.from(data), offset: undefined }
       if (part === undefined) return stream.terminate()
-      reading.place = part.place ?? reading.place
+      reading.offset = part.offset ?? reading.offset
       if (part.bytes.length > 0) reading.failures = 0
       this.#push(reading.lines.add(part.bytes))
     })
-    if (this.#isWaiting) stream.pause()
+    if (this.#isPaused) stream.pause()
     return promise
   }
 
   #push(bytes: Buffer): void {
     if (bytes.length === 0 || this.output.destroyed || this.#hasEnded) return
     if (this.output.push(bytes)) return
-    this.#isWaiting = true
+    this.#isPaused = true
     for (const stream of this.#streams) stream.pause()
   }
 
   #resume(): void {
-    this.#isWaiting = false
+    this.#isPaused = false
     for (const stream of this.#streams) stream.resume()
   }
 
@@ -224,6 +225,6 @@ export class LogMerge {
 }
 
 /** Returns a line about a source, which its prefix distinguishes from output. */
-function note(name: string, type: string, text: string): Buffer {
+function sourceNotice(name: string, type: string, text: string): Buffer {
   return Buffer.from(`# ${name} ${type}: ${text}\n`)
 }

@@ -1,54 +1,59 @@
 import { AgentMembers, type AgentMember } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import { Fault } from '@reeve/kit/fault.ts'
-import { agentMember, type OtherRegions, type WorkloadContext } from '../../workload/index.ts'
+import { agentMember, type RemoteRegions, type WorkloadContext } from '../../workload/index.ts'
 
 /** Timeout of other regions: a user waits for the list. */
-const ANSWER_MS_MAX = 1_500
+const RESPONSE_TIMEOUT_MS = 1_500
 
 /**
  * Returns the servers of the other regions, sorted by region. Each region applies the caller's
  * permissions; one that does not respond is represented by its configured addresses.
  */
-export async function membersElsewhere(
+export async function remoteMembers(
   { regions }: Pick<WorkloadContext, 'regions'>,
   secret: string | undefined,
 ): Promise<readonly AgentMember[]> {
   if (regions === undefined) return []
-  const asked = regions.others().map((region) => membersIn(regions, region, secret ?? ''))
-  return (await Promise.all(asked)).flat()
+  const requests = regions.remoteNames().map((region) => membersIn(regions, region, secret ?? ''))
+  return (await Promise.all(requests)).flat()
 }
 
 async function membersIn(
-  regions: OtherRegions,
+  regions: RemoteRegions,
   region: string,
   token: string,
 ): Promise<readonly AgentMember[]> {
-  const call = { method: 'GET', url: '/v1/agent/members', token, answerMsMax: ANSWER_MS_MAX }
+  const call = {
+    method: 'GET',
+    url: '/v1/agent/members',
+    token,
+    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+  }
   try {
-    const { status, text } = await regions.ask(region, call)
+    const { status, text } = await regions.request(region, call)
     // The caller may not list the servers of that region, so they are omitted.
     if (status === 403) return []
-    if (status === 200) return readMembers(text).filter(({ Tags }) => Tags['region'] === region)
+    if (status === 200) return parseMembers(text).filter(({ Tags }) => Tags['region'] === region)
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown
   }
-  return unreached(region, regions.addressesOf(region))
+  return unreachableMembers(region, regions.addressesOf(region))
 }
 
-function readMembers(text: string): readonly AgentMember[] {
+function parseMembers(text: string): readonly AgentMember[] {
   try {
-    const told: unknown = JSON.parse(text)
-    return Value.Check(AgentMembers, told) ? told.Members : []
+    const body: unknown = JSON.parse(text)
+    return Value.Check(AgentMembers, body) ? body.Members : []
   } catch (thrown) {
     if (thrown instanceof SyntaxError) return []
     throw thrown
   }
 }
 
-function unreached(region: string, addresses: readonly string[]): readonly AgentMember[] {
+function unreachableMembers(region: string, addresses: readonly string[]): readonly AgentMember[] {
   return addresses
-    .map((address) => hostOf(address))
+    .map((address) => hostAndPort(address))
     .toSorted()
     .map((address) => {
       const Tags = { role: 'server', region }
@@ -57,7 +62,7 @@ function unreached(region: string, addresses: readonly string[]): readonly Agent
 }
 
 /** Returns `host:port` of `http://host:port`, also if the port is the scheme's default. */
-function hostOf(address: string): string {
+function hostAndPort(address: string): string {
   const { host, port, protocol } = new URL(address)
   return port !== '' ? host : `${host}:${protocol === 'https:' ? 443 : 80}`
 }

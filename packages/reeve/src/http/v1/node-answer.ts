@@ -1,15 +1,15 @@
-import type { NodeRequest, Shape } from '@reeve/contract'
+import type { NodeRequest, Infer } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Clean } from 'typebox/value'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { NodeGateway } from '../../workload/index.ts'
-import { EMPTY, json, type Answer } from '../answer.ts'
-import type { ReadPlan } from './endpoint.ts'
+import { EMPTY_RESPONSE, json, type HttpResponse } from '../answer.ts'
+import type { WatchedRead } from './endpoint.ts'
 
 /** A request to a node. */
-export interface NodeQuestion {
+export interface NodeCall {
   readonly nodeId: string
   readonly request: NodeRequest
   readonly deadlineMs?: number
@@ -19,29 +19,31 @@ export interface NodeQuestion {
  * Sends a request to a node and validates the response by the route's schema: nodes are not
  * trusted.
  */
-export function nodeAnswer<S extends TSchema>(
+export function nodeRpc<S extends TSchema>(
   schema: S,
-): (gateway: NodeGateway, question: NodeQuestion) => Promise<Result<Shape<S>, Refusal>> {
+): (gateway: NodeGateway, call: NodeCall) => Promise<Result<Infer<S>, Refusal>> {
   const checker = Compile(schema)
   return async (gateway, { nodeId, request, deadlineMs }) => {
     const answer = await gateway.request(nodeId, request, deadlineMs)
     if (!answer.ok) return answer
     const value = Clean(schema, answer.value)
     // Validated by the check above.
-    if (checker.Check(value)) return ok(value as Shape<S>)
+    if (checker.Check(value)) return ok(value as Infer<S>)
     return err(refusal('node-failed', 'the node gave an answer that cannot be read'))
   }
 }
 
 /** Plans a read that does not depend on the state: there is no index to wait for. */
-export function asked(answer: () => Promise<Result<Answer, Refusal>>): Result<ReadPlan, never> {
-  return ok({ index: () => 0, watch: [], answer })
+export function unwatchedRead(
+  respond: () => Promise<Result<HttpResponse, Refusal>>,
+): Result<WatchedRead, never> {
+  return ok({ index: () => 0, watch: [], respond })
 }
 
-export function jsonOf(result: Result<unknown, Refusal>): Result<Answer, Refusal> {
+export function jsonResult(result: Result<unknown, Refusal>): Result<HttpResponse, Refusal> {
   return result.ok ? ok(json(result.value)) : result
 }
 
-export function emptyOf(result: Result<unknown, Refusal>): Result<Answer, Refusal> {
-  return result.ok ? ok(EMPTY) : result
+export function emptyResult(result: Result<unknown, Refusal>): Result<HttpResponse, Refusal> {
+  return result.ok ? ok(EMPTY_RESPONSE) : result
 }

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { Fault } from '@reeve/kit/fault.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 
-/** The bytes that a node sends on a stream. Read no faster than they are taken. */
-export function nodeBytes(stream: StreamSocket): Readable {
+/** Returns a node's stream as a Readable, with backpressure. */
+export function readableFromNode(stream: StreamSocket): Readable {
   const readable = new Readable({
     read: () => stream.resume(),
     destroy: (error, done) => {
@@ -13,7 +13,7 @@ export function nodeBytes(stream: StreamSocket): Readable {
   })
   stream.onClose((code) => {
     if (code === 1000) readable.push(null)
-    // The caller must not take half of a file for the whole.
+    // An incomplete file must not seem complete.
     else readable.destroy(new Fault('node-stream', 'the connection to the node was lost'))
   })
   stream.onMessage((data) => {

@@ -10,7 +10,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { clusterLevel, schedulerConfiguration, type Store } from '../../state/index.ts'
 import {
-  possibleLevel,
+  reachableLevel,
   raiseClusterLevel,
   writeSchedulerConfiguration,
   type ServerBuild,
@@ -22,21 +22,21 @@ import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type Written,
+  type WatchedRead,
+  type WriteResult,
   type WriteRequestOf,
 } from './endpoint.ts'
 import { operatorRead, operatorWrite } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
 
-const BODY_PROBLEM = 'Error parsing scheduler config: '
-/** A number of at most 20 digits, as 64 bits hold. */
-const WHOLE = /^\d{1,20}$/
-const SHOWN_MAX = 64
+const BODY_ERROR_PREFIX = 'Error parsing scheduler config: '
+/** An unsigned 64-bit number has at most 20 digits. */
+const UNSIGNED = /^\d{1,20}$/
+const QUOTED_CHARS_MAX = 64
 
 type OperatorAgent = Pick<AgentInfo, 'acceptLoss' | 'member' | 'members'>
 
-/** The settings of the scheduler, and decisions of an operator about the cluster. */
+/** Returns the routes for scheduler settings and for decisions about the cluster. */
 export function operatorEndpoints(
   context: WorkloadContext,
   agent: OperatorAgent,
@@ -46,25 +46,25 @@ export function operatorEndpoints(
     write(v1Routes.acceptDatabaseLoss, operatorWrite, ({ caller }) =>
       acceptLoss(context, agent, caller),
     ),
-    read(v1Routes.readClusterLevel, operatorRead, () => ok(readLevel(store, agent))),
+    read(v1Routes.readClusterLevel, operatorRead, () => ok(readLevelPlan(store, agent))),
     write(v1Routes.raiseClusterLevel, operatorWrite, ({ caller }) =>
-      raiseLevel(store, agent, caller),
+      raiseLevelRoute(store, agent, caller),
     ),
     read(v1Routes.readSchedulerConfiguration, operatorRead, () => ok(readConfiguration(store))),
     {
       ...write(v1Routes.writeSchedulerConfiguration, operatorWrite, (request) =>
         storeConfiguration(context, request),
       ),
-      bodyProblem: BODY_PROBLEM,
+      bodyErrorPrefix: BODY_ERROR_PREFIX,
     },
   ]
 }
 
-function readConfiguration({ tables }: Store): ReadPlan {
+function readConfiguration({ tables }: Store): WatchedRead {
   return {
     index: () => tables.settings.lastIndex,
     watch: [{ table: 'settings' }],
-    answer: () => {
+    respond: () => {
       const SchedulerConfig = schedulerConfiguration(tables)
       const body: SchedulerConfigurationResponse = {
         SchedulerConfig,
@@ -75,38 +75,38 @@ function readConfiguration({ tables }: Store): ReadPlan {
   }
 }
 
-/** Servers that have left do not come back with their version. */
-function serversOf(agent: OperatorAgent): readonly ServerBuild[] {
-  const staying = agent.members().filter(({ Status }) => Status !== 'left')
-  return staying.map(({ Name, Tags }) => ({ name: Name, build: Tags['build'] ?? '' }))
+/** Returns the builds of all servers except those that have left for good. */
+function serverBuilds(agent: OperatorAgent): readonly ServerBuild[] {
+  const remaining = agent.members().filter(({ Status }) => Status !== 'left')
+  return remaining.map(({ Name, Tags }) => ({ name: Name, build: Tags['build'] ?? '' }))
 }
 
-function readLevel(store: Store, agent: OperatorAgent): ReadPlan {
+function readLevelPlan(store: Store, agent: OperatorAgent): WatchedRead {
   return {
     index: () => store.tables.settings.lastIndex,
     watch: [{ table: 'settings' }],
-    answer: () => ok(json(levelBody(store, agent, store.tables.settings.lastIndex))),
+    respond: () => ok(json(levelBody(store, agent, store.tables.settings.lastIndex))),
   }
 }
 
 function levelBody(store: Store, agent: OperatorAgent, index: number): ClusterLevelResponse {
   return {
     Level: clusterLevel(store.tables),
-    Possible: possibleLevel(store, serversOf(agent)),
+    Possible: reachableLevel(store, serverBuilds(agent)),
     ...responseMeta(index),
   }
 }
 
-async function raiseLevel(
+async function raiseLevelRoute(
   store: Store,
   agent: OperatorAgent,
   caller: WriteRequestOf<typeof v1Routes.raiseClusterLevel>['caller'],
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const build = agent.member().Tags['build'] ?? ''
-  const raised = await raiseClusterLevel(store, caller, { build, servers: serversOf(agent) })
+  const raised = await raiseClusterLevel(store, caller, { build, servers: serverBuilds(agent) })
   if (!raised.ok) return raised
   const { index } = raised.value
-  return ok({ index, answer: json(levelBody(store, agent, index)) })
+  return ok({ index, response: json(levelBody(store, agent, index)) })
 }
 
 const NO_DATABASE: Refusal = refusal(
@@ -118,7 +118,7 @@ async function acceptLoss(
   { store }: WorkloadContext,
   agent: Pick<AgentInfo, 'acceptLoss'>,
   { accessorId }: Caller,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const accepted = await agent.acceptLoss?.(accessorId)
   if (accepted === undefined) return err(NO_DATABASE)
   const body: DatabaseLossResponse = {
@@ -126,18 +126,18 @@ async function acceptLoss(
       return { FromIndex: fromIndex, ToIndex: toIndex, Commits: toIndex - fromIndex + 1 }
     }),
   }
-  return ok({ index: store.durableIndex, answer: json(body) })
+  return ok({ index: store.durableIndex, response: json(body) })
 }
 
 async function storeConfiguration(
   context: WorkloadContext,
   { caller, body, query }: WriteRequestOf<typeof v1Routes.writeSchedulerConfiguration>,
-): Promise<Result<Written, Refusal>> {
-  if (body === undefined) return invalid(`${BODY_PROBLEM}Request body is empty`)
+): Promise<Result<WriteResult, Refusal>> {
+  if (body === undefined) return invalid(`${BODY_ERROR_PREFIX}Request body is empty`)
   const cas = query.cas ?? ''
-  if (cas !== '' && !WHOLE.test(cas))
+  if (cas !== '' && !UNSIGNED.test(cas))
     return invalid(
-      `Error parsing cas value: strconv.ParseUint: parsing "${cas.slice(0, SHOWN_MAX)}": invalid syntax`,
+      `Error parsing cas value: strconv.ParseUint: parsing "${cas.slice(0, QUOTED_CHARS_MAX)}": invalid syntax`,
     )
   const written = await writeSchedulerConfiguration(
     context,
@@ -147,8 +147,8 @@ async function storeConfiguration(
   )
   if (!written.ok) return written
   const { updated, index } = written.value
-  const answer: SchedulerConfigurationUpdate = { Updated: updated, Index: index }
-  return ok({ index, answer: json(answer) })
+  const responseBody: SchedulerConfigurationUpdate = { Updated: updated, Index: index }
+  return ok({ index, response: json(responseBody) })
 }
 
 function invalid(message: string): Result<never, Refusal> {

@@ -1,29 +1,29 @@
 /**
- * The texts that were made last, or what else is made of a row, by the row they were made from: who
- * watches an allocation reads it again and again, and a row is another object when it has changed.
+ * Caches values derived from rows, by the row object: readers of an allocation read it repeatedly,
+ * and a changed row is a new object. The oldest entry is evicted.
  */
-export class RecentTexts<Row extends object, Made = string> {
+export class DerivedValueCache<Row extends object, Made = string> {
   readonly #max: number
   readonly #make: (row: Row) => Made
-  readonly #texts = new Map<Row, Made>()
+  readonly #values = new Map<Row, Made>()
 
   constructor(max: number, make: (row: Row) => Made) {
     this.#max = max
     this.#make = make
   }
 
-  of(row: Row): Made {
-    const known = this.#texts.get(row)
-    if (known !== undefined) return known
+  get(row: Row): Made {
+    const cached = this.#values.get(row)
+    if (cached !== undefined) return cached
     const text = this.#make(row)
-    if (this.#texts.size >= this.#max) this.#forgetOldest()
-    this.#texts.set(row, text)
+    if (this.#values.size >= this.#max) this.#evictOldest()
+    this.#values.set(row, text)
     return text
   }
 
-  /** A map walks its keys in the order in which they came. */
-  #forgetOldest(): void {
-    const [oldest] = this.#texts.keys()
-    if (oldest !== undefined) this.#texts.delete(oldest)
+  /** A map iterates its keys in insertion order. */
+  #evictOldest(): void {
+    const [oldest] = this.#values.keys()
+    if (oldest !== undefined) this.#values.delete(oldest)
   }
 }

@@ -2,15 +2,15 @@ import { err, ok } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Table } from '../../state/index.ts'
 import { json, jsonText } from '../answer.ts'
-import type { ReadPlan } from './endpoint.ts'
-import { listAnswer, type ListOptions } from './list-answer.ts'
+import type { WatchedRead } from './endpoint.ts'
+import { listResponse, type ListOptions } from './list-answer.ts'
 
 export interface RowOptions<Row> {
   readonly key: string
   /** Error if the row does not exist. */
-  readonly missing: Refusal
+  readonly notFound: Refusal
   /** Renders the row; its stored text unless given. */
-  readonly show?: (row: Row) => unknown
+  readonly render?: (row: Row) => unknown
   /** Reports whether the caller may see the row; a hidden one counts as missing. */
   readonly isVisible?: (row: Row) => boolean
   /** Index of a missing row; the table's unless given. */
@@ -18,19 +18,22 @@ export interface RowOptions<Row> {
 }
 
 /** Reads one row by its key. */
-export function readRow<Row extends object>(table: Table<Row>, options: RowOptions<Row>): ReadPlan {
-  const { key, missing, show, isVisible, missingIndex } = options
+export function readRow<Row extends object>(
+  table: Table<Row>,
+  options: RowOptions<Row>,
+): WatchedRead {
+  const { key, notFound, render, isVisible, missingIndex } = options
   return {
     ...watchRow(table, { key, isVisible, missingIndex }),
-    answer: () => {
-      const body = table.bodyOf(key)
-      if (body === undefined || isVisible?.(table.get(key)) === false) return err(missing)
-      return ok(show === undefined ? jsonText(body) : json(show(table.get(key))))
+    respond: () => {
+      const body = table.rowJsonOf(key)
+      if (body === undefined || isVisible?.(table.get(key)) === false) return err(notFound)
+      return ok(render === undefined ? jsonText(body) : json(render(table.get(key))))
     },
   }
 }
 
-interface WatchedRow<Row> {
+interface RowWatchOptions<Row> {
   readonly key: string
   readonly isVisible: ((row: Row) => boolean) | undefined
   readonly missingIndex: (() => number) | undefined
@@ -43,18 +46,18 @@ interface WatchedRow<Row> {
  */
 export function watchRow<Row extends object>(
   table: Table<Row>,
-  { key, isVisible, missingIndex = () => table.lastIndex }: WatchedRow<Row>,
-): Pick<ReadPlan, 'index' | 'watch'> {
+  { key, isVisible, missingIndex = () => table.lastIndex }: RowWatchOptions<Row>,
+): Pick<WatchedRead, 'index' | 'watch'> {
   const isHidden = (): boolean =>
     isVisible !== undefined && table.has(key) && !isVisible(table.get(key))
   return {
     index: () => (isHidden() ? undefined : table.modifyIndexOf(key)) ?? missingIndex(),
-    watch: [{ table: table.spec.name, key: isHidden() ? NO_KEY : key }],
+    watch: [{ table: table.spec.name, key: isHidden() ? UNWATCHED_KEY : key }],
   }
 }
 
 /** A key no row has: a hidden row must not wake the query. */
-const NO_KEY = ''
+const UNWATCHED_KEY = ''
 
 /**
  * Lists rows of a table. `list` is evaluated for each response: permissions may change meanwhile.
@@ -62,18 +65,18 @@ const NO_KEY = ''
 export function listRows<Row extends object>(
   table: Table<Row>,
   list: () => ListOptions<Row>,
-): ReadPlan {
+): WatchedRead {
   const watched = { index: () => table.lastIndex, watch: [{ table: table.spec.name }] }
   return listWatched(watched, list)
 }
 
 /** Lists rows of some namespaces, and watches only those. */
 export function listWatched<Row extends object>(
-  watched: Pick<ReadPlan, 'index' | 'watch'>,
+  watched: Pick<WatchedRead, 'index' | 'watch'>,
   list: () => ListOptions<Row>,
-): ReadPlan {
+): WatchedRead {
   return {
     ...watched,
-    answer: (yieldTurn) => listAnswer(list(), yieldTurn),
+    respond: (yieldTurn) => listResponse(list(), yieldTurn),
   }
 }

@@ -2,11 +2,11 @@ import { pipeline, Readable } from 'node:stream'
 import { HEADERS } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
 import { LIMITS, type Refusal } from '../../model/index.ts'
-import { TEXT_TYPE, type Answer } from '../answer.ts'
+import { TEXT_PLAIN, type HttpResponse } from '../answer.ts'
 import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
-import { tokenToHeader } from '../page-token.ts'
-import type { QuickAnswers } from '../transport/quick-answer.ts'
-import { STATUS_OF } from './statuses.ts'
+import { encodePageToken } from '../page-token.ts'
+import type { FastResponseWriter } from '../transport/quick-answer.ts'
+import { HTTP_STATUS } from './statuses.ts'
 
 const TOO_MANY_REQUESTS = 429
 const NEXT_TOKEN = HEADERS.nextToken.toLowerCase()
@@ -21,76 +21,90 @@ export interface TextError {
 
 /** Sends an error of this API: plain text, with its code in a header. */
 export function sendText(reply: FastifyReply, { status, code, text }: TextError): FastifyReply {
-  return reply.code(status).header(ERROR_CODE_HEADER, code).type(TEXT_TYPE).send(text)
+  return reply.code(status).header(ERROR_CODE_HEADER, code).type(TEXT_PLAIN).send(text)
 }
 
 /** Sends the refusal of a use case. */
-export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  const status = STATUS_OF[refusal.code]
+export function sendV1Error(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  const status = HTTP_STATUS[refusal.code]
   if (status === TOO_MANY_REQUESTS) void reply.header('retry-after', '1')
   return sendText(reply, { status, code: refusal.code, text: refusal.message })
 }
 
 /** Answers an existing path with an unsupported method. */
-export function refuseMethod(reply: FastifyReply, allowed: readonly string[]): FastifyReply {
+export function sendMethodNotAllowed(
+  reply: FastifyReply,
+  allowed: readonly string[],
+): FastifyReply {
   void reply.header('allow', allowed.join(', '))
   return sendText(reply, { status: 405, code: codeOfStatus(405), text: 'Invalid method' })
 }
 
 /** Answers a path below a resource that has no such action. */
-export function refuseResource(reply: FastifyReply): FastifyReply {
+export function sendResourceNotFound(reply: FastifyReply): FastifyReply {
   return sendText(reply, { status: 404, code: codeOfStatus(404), text: 'resource not found' })
 }
 
 /** Options for sending an answer. */
-export interface Sending {
+export interface SendOptions {
   readonly query: object
   /** Headers to add. */
   readonly headers: Readonly<Record<string, string>>
-  readonly quick: QuickAnswers
+  readonly fastWriter: FastResponseWriter
   /** Resolves when the state that was read is durable; nothing else is sent before. */
   readonly settled: () => Promise<void>
 }
 
-export function sendAnswer(reply: FastifyReply, answer: Answer, sending: Sending): void {
+export function sendResponse(
+  reply: FastifyReply,
+  answer: HttpResponse,
+  sending: SendOptions,
+): void {
   const { body, status, headers } = answer
-  const whole = wholeJson(answer, sending.query)
-  const told = toldHeaders(answer, sending.headers)
-  const isPlain = status === undefined && headers === undefined
-  if (whole !== undefined && isPlain && sending.quick.send(reply, { headers: told, body: whole }))
+  const jsonText = jsonBody(answer, sending.query)
+  const allHeaders = withPageToken(answer, sending.headers)
+  const hasDefaults = status === undefined && headers === undefined
+  if (
+    jsonText !== undefined &&
+    hasDefaults &&
+    sending.fastWriter.send(reply, { headers: allHeaders, body: jsonText })
+  )
     return
   if (status !== undefined) void reply.code(status)
-  void reply.headers(told)
+  void reply.headers(allHeaders)
   if (headers !== undefined) void reply.headers(headers)
   if (body.kind === 'empty') return void reply.send()
   if (body.kind === 'stream') return void sendStream(reply, body)
   if (body.kind === 'text') return void reply.type(body.contentType).send(body.text)
   // With its own serializer a text keeps its content type; otherwise Fastify adds a charset, which
   // JSON has not.
-  void reply.type('application/json').serializer(asItIs)
-  if (whole !== undefined) return void reply.send(asPayload(whole))
-  if (body.kind === 'json-items') void reply.send(Readable.from(listPieces(body.items)))
+  void reply.type('application/json').serializer(identity)
+  if (jsonText !== undefined) return void reply.send(asPayload(jsonText))
+  if (body.kind === 'json-items') void reply.send(Readable.from(listChunks(body.items)))
   if (body.kind === 'json-batches')
-    void reply.send(Readable.from(batchPieces(body, sending), { highWaterMark: 1 }))
+    void reply.send(Readable.from(batchChunks(body, sending), { highWaterMark: 1 }))
 }
 
 /** Returns the answer with its JSON as bytes, so that requests that share it render it once. */
-export function renderedOnce(answer: Answer, query: object): Answer {
-  const whole = wholeJson(answer, query)
-  if (typeof whole !== 'string') return answer
-  return { ...answer, body: { kind: 'json-bytes', bytes: Buffer.from(whole) } }
+export function renderToBytes(answer: HttpResponse, query: object): HttpResponse {
+  const jsonText = jsonBody(answer, query)
+  if (typeof jsonText !== 'string') return answer
+  return { ...answer, body: { kind: 'json-bytes', bytes: Buffer.from(jsonText) } }
 }
 
-function toldHeaders({ nextToken }: Answer, headers: Sending['headers']): Sending['headers'] {
+function withPageToken(
+  { nextToken }: HttpResponse,
+  headers: SendOptions['headers'],
+): SendOptions['headers'] {
   if (nextToken === undefined) return headers
-  return { ...headers, [NEXT_TOKEN]: tokenToHeader(nextToken) }
+  return { ...headers, [NEXT_TOKEN]: encodePageToken(nextToken) }
 }
 
 /**
  * Returns the JSON text of an answer; undefined if it has none or is a list that is too long for
  * one.
  */
-function wholeJson(answer: Answer, query: object): string | Buffer | undefined {
+function jsonBody(answer: HttpResponse, query: object): string | Buffer | undefined {
   const { body } = answer
   if (body.kind === 'json-bytes') return body.bytes
   if (body.kind === 'empty' || body.kind === 'stream' || body.kind === 'text') return undefined
@@ -102,11 +116,11 @@ function wholeJson(answer: Answer, query: object): string | Buffer | undefined {
   return chars < LIMITS.wholeListCharsMax ? `[${body.items.join(',')}]` : undefined
 }
 
-function asItIs(text: string): string {
+function identity(text: string): string {
   return text
 }
 
-const BYTES_CHARS_MIN = 1_024
+const BUFFER_CHARS_MIN = 1_024
 
 /**
  * Converts long texts to bytes, which the runtime writes as they are: a text that might exceed 16
@@ -114,7 +128,7 @@ const BYTES_CHARS_MIN = 1_024
  */
 function asPayload(text: string | Buffer): string | Buffer {
   if (typeof text !== 'string') return text
-  return text.length < BYTES_CHARS_MIN ? text : Buffer.from(text)
+  return text.length < BUFFER_CHARS_MIN ? text : Buffer.from(text)
 }
 
 /**
@@ -123,7 +137,7 @@ function asPayload(text: string | Buffer): string | Buffer {
  */
 function sendStream(
   reply: FastifyReply,
-  { stream, contentType }: Extract<Answer['body'], { kind: 'stream' }>,
+  { stream, contentType }: Extract<HttpResponse['body'], { kind: 'stream' }>,
 ): FastifyReply {
   if (reply.request.method === 'HEAD') {
     stream.destroy()
@@ -141,11 +155,11 @@ function sendStream(
   return reply
 }
 
-function* listPieces(items: readonly string[]): Generator<string> {
-  const PIECE = 500
+function* listChunks(items: readonly string[]): Generator<string> {
+  const ITEMS_PER_CHUNK = 500
   yield '['
-  for (let at = 0; at < items.length; at += PIECE)
-    yield (at === 0 ? '' : ',') + items.slice(at, at + PIECE).join(',')
+  for (let at = 0; at < items.length; at += ITEMS_PER_CHUNK)
+    yield (at === 0 ? '' : ',') + items.slice(at, at + ITEMS_PER_CHUNK).join(',')
   yield ']'
 }
 
@@ -153,9 +167,9 @@ function* listPieces(items: readonly string[]): Generator<string> {
  * Yields a list in batches. A slow client gets each row as it is when its batch is read, once and
  * in order. If the state cannot be made durable, the response is cut off.
  */
-async function* batchPieces(
-  { items, rest }: Extract<Answer['body'], { kind: 'json-batches' }>,
-  { settled, query }: Sending,
+async function* batchChunks(
+  { items, rest }: Extract<HttpResponse['body'], { kind: 'json-batches' }>,
+  { settled, query }: SendOptions,
 ): AsyncGenerator<string> {
   const { open, between, close, show } = isPretty(query) ? PRETTY_LIST : PLAIN_LIST
   yield open + items.map(show).join(between)
@@ -166,7 +180,7 @@ async function* batchPieces(
   yield close
 }
 
-const PLAIN_LIST = { open: '[', between: ',', close: ']', show: asItIs }
+const PLAIN_LIST = { open: '[', between: ',', close: ']', show: identity }
 const PRETTY_LIST = {
   open: '[\n    ',
   between: ',\n    ',
@@ -180,11 +194,11 @@ function isPretty(query: object): boolean {
 }
 
 /** Returns JSON with an indent of 4 spaces and a final newline. */
-function prettyJson({ body }: Answer): string {
-  return `${JSON.stringify(valueOf(body), null, 4)}\n`
+function prettyJson({ body }: HttpResponse): string {
+  return `${JSON.stringify(jsonValueOf(body), null, 4)}\n`
 }
 
-function valueOf(body: Answer['body']): unknown {
+function jsonValueOf(body: HttpResponse['body']): unknown {
   switch (body.kind) {
     case 'json':
       return body.value

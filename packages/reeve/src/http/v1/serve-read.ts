@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { Fault } from '@reeve/kit/fault.ts'
 import { ok } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import type { Waited, WaitRequest } from '../pipeline/blocking.ts'
+import type { WaitResult, WaitRequest } from '../pipeline/blocking.ts'
 import type { ReadResult } from '../pipeline/shared-responses.ts'
 import {
   detachConnection,
@@ -11,11 +11,11 @@ import {
   replayOf,
   type ParkedConnection,
 } from '../transport/parked-connection.ts'
-import type { Hold } from '../lifecycle.ts'
-import type { Endpoint, ReadPlan } from './endpoint.ts'
+import type { WaitHandle } from '../lifecycle.ts'
+import type { Endpoint, WatchedRead } from './endpoint.ts'
 import type { Exchange } from '../pipeline/serve.ts'
-import { answered, INDEX_HEADER, type Asked, type V1Host } from './exchange.ts'
-import { renderedOnce, sendAnswer, sendRefusal } from './send.ts'
+import { answered, INDEX_HEADER, type DecodedRequest, type V1Deps } from './exchange.ts'
+import { renderToBytes, sendResponse, sendV1Error } from './send.ts'
 import { auditEntry, recordRejection, withNodeFromQuery } from './write-audit.ts'
 
 /**
@@ -24,27 +24,27 @@ import { auditEntry, recordRejection, withNodeFromQuery } from './write-audit.ts
  * stage `authenticate` on, like a replayed one: its token may have been deleted.
  */
 export function serveRead(
-  host: V1Host,
-  read: Asked<'read'>,
+  host: V1Deps,
+  read: DecodedRequest<'read'>,
   serveAgain: () => Promise<void> | undefined,
 ): Promise<void> | undefined {
   const { reply, request } = read.exchange
   const planned = read.endpoint.plan(read.parsed)
-  if (!planned.ok && read.handling.audit === 'always') recordAct(host, read, planned)
-  if (!planned.ok) return answered(sendRefusal(reply, planned.error))
+  if (!planned.ok && read.handling.audit === 'always') recordAction(host, read, planned)
+  if (!planned.ok) return answered(sendV1Error(reply, planned.error))
   const plan = planned.value
   const replay = replayOf(request.raw)
   if (replay !== undefined)
-    return readWoken(host, read, { plan, wokenBy: replay.wokenBy ?? host.store.index })
-  const wait = waitOf(read)
-  if (wait.minIndex === 0) return readDurably(host, read, plan)
-  // No wait needed: it can share a response with queries that the last commit has woken.
-  if (plan.isFinal?.() === true || !host.parked.shouldBlock(wait, plan))
-    return readWoken(host, read, { plan, wokenBy: host.store.index })
-  if (host.parked.slots.isFull(request.tenant))
-    return answered(sendRefusal(reply, tooManyQueries(host.parked.slots.perTenantMax)))
+    return respondAfterWait(host, read, { plan, wokenBy: replay.wokenBy ?? host.store.index })
+  const wait = waitRequestOf(read)
+  if (wait.minIndex === 0) return respondWhenDurable(host, read, plan)
+  // The query need not wait; it may share a response with queries that the last commit woke.
+  if (plan.isFinal?.() === true || !host.parkedQueries.shouldBlock(wait, plan))
+    return respondAfterWait(host, read, { plan, wokenBy: host.store.index })
+  if (host.parkedQueries.slots.isFull(request.tenant))
+    return answered(sendV1Error(reply, tooManyQueries(host.parkedQueries.slots.perTenantMax)))
   if (parkConnection(host, { wait, plan }, read.exchange)) return undefined
-  return holdConnection(host, { wait, plan }, request).then(({ wokenBy }) => {
+  return waitOnConnection(host, { wait, plan }, request).then(({ wokenBy }) => {
     // The client has disconnected: no response is needed.
     if (request.raw.socket.destroyed) return void reply.hijack()
     markWaited(request.raw, { wokenBy })
@@ -55,91 +55,107 @@ export function serveRead(
 /**
  * Reads and sends in the same tick where possible: each promise takes as long as the read itself.
  */
-function readDurably(host: V1Host, read: Asked<'read'>, plan: ReadPlan): Promise<void> | undefined {
+function respondWhenDurable(
+  host: V1Deps,
+  read: DecodedRequest<'read'>,
+  plan: WatchedRead,
+): Promise<void> | undefined {
   const result = readPlan(host, plan, read.parsed.yieldTurn)
-  if (result instanceof Promise) return result.then((known) => sendRead(host, read, known))
+  if (result instanceof Promise)
+    return result.then((readResult) => sendRead(host, read, readResult))
   sendRead(host, read, result)
   return undefined
 }
 
 interface Woken {
-  readonly plan: ReadPlan
+  readonly plan: WatchedRead
   /** Index of the commit that woke it, or of the last one if the wait timed out. */
   readonly wokenBy: number
 }
 
-/** Answers a blocking query after its wait: many others may have waited for the same result. */
-function readWoken(
-  host: V1Host,
-  read: Asked<'read'>,
+/** Responds to a blocking query after its wait; identical queries share the result. */
+function respondAfterWait(
+  host: V1Deps,
+  read: DecodedRequest<'read'>,
   { plan, wokenBy }: Woken,
 ): Promise<void> | undefined {
-  const { caller, secret, query, isPart, yieldTurn } = read.parsed
-  if (isPart) return readDurably(host, read, plan)
+  const { caller, token, query, isRegionalSubrequest, yieldTurn } = read.parsed
+  if (isRegionalSubrequest) return respondWhenDurable(host, read, plan)
   const { url } = read.exchange.request
-  const { parked, store } = host
-  const shared = parked.responses.read({ caller, secret, url, wokenBy }, store.index, async () => {
-    const { index, answer } = await readPlan(host, plan, yieldTurn)
-    return { index, answer: answer.ok ? ok(renderedOnce(answer.value, query)) : answer }
-  })
-  return sendInTurn(host, read, shared)
+  const { parkedQueries, store } = host
+  const shared = parkedQueries.responses.read(
+    { caller, secret: token, url, wokenBy },
+    store.index,
+    async () => {
+      const { index, answer } = await readPlan(host, plan, yieldTurn)
+      return { index, answer: answer.ok ? ok(renderToBytes(answer.value, query)) : answer }
+    },
+  )
+  return sendWhenScheduled(host, read, shared)
 }
 
-async function sendInTurn(
-  host: V1Host,
-  read: Asked<'read'>,
+async function sendWhenScheduled(
+  host: V1Deps,
+  read: DecodedRequest<'read'>,
   shared: Promise<ReadResult>,
 ): Promise<void> {
   const result = await shared
   const { tenant } = read.exchange.request
-  await host.parked.turnToSend(tenant, result, (who) => host.admission.scheduler.turn(who))
+  await host.parkedQueries.waitToSend(tenant, result, (who) =>
+    host.admission.scheduler.waitForTurn(who),
+  )
   sendRead(host, read, result)
 }
 
 function readPlan(
-  host: V1Host,
-  plan: ReadPlan,
+  host: V1Deps,
+  plan: WatchedRead,
   yieldTurn: () => Promise<void>,
 ): ReadResult | Promise<ReadResult> {
   const index = plan.index()
-  const answer = plan.answer(yieldTurn)
+  const answer = plan.respond(yieldTurn)
   const isSettled = plan.watch.length === 0 || host.store.durableIndex === host.store.index
   if (!(answer instanceof Promise) && isSettled) return { index, answer }
   return whenDurable(host, plan, { index, answer, yieldTurn })
 }
 
-interface Reading {
+interface PendingRead {
   readonly index: number
-  readonly answer: ReturnType<ReadPlan['answer']>
+  readonly answer: ReturnType<WatchedRead['respond']>
   readonly yieldTurn: () => Promise<void>
 }
 
 async function whenDurable(
-  host: V1Host,
-  plan: ReadPlan,
-  { index, answer, yieldTurn }: Reading,
+  host: V1Deps,
+  plan: WatchedRead,
+  { index, answer, yieldTurn }: PendingRead,
 ): Promise<ReadResult> {
-  const known = await answer
-  if (await isDurable(host, plan)) return { index, answer: known }
-  return { index: plan.index(), answer: await plan.answer(yieldTurn) }
+  const response = await answer
+  if (await isDurable(host, plan)) return { index, answer: response }
+  return { index: plan.index(), answer: await plan.respond(yieldTurn) }
 }
 
-function sendRead(host: V1Host, read: Asked<'read'>, { index, answer }: ReadResult): void {
-  if (read.handling.audit === 'always') recordAct(host, read, answer)
+function sendRead(host: V1Deps, read: DecodedRequest<'read'>, { index, answer }: ReadResult): void {
+  if (read.handling.audit === 'always') recordAction(host, read, answer)
   const { reply } = read.exchange
   const headers = readHeaders(host, read.endpoint, index)
   if (answer.ok) {
-    const settled = (): Promise<void> => host.store.settled()
+    const settled = (): Promise<void> => host.store.whenDurable()
     const { query } = read.parsed
-    return sendAnswer(reply, answer.value, { query, headers, quick: host.quick, settled })
+    return sendResponse(reply, answer.value, {
+      query,
+      headers,
+      fastWriter: host.fastWriter,
+      settled,
+    })
   }
   void reply.headers(headers)
-  sendRefusal(reply, answer.error)
+  sendV1Error(reply, answer.error)
 }
 
-function recordAct(
-  host: V1Host,
-  { endpoint, exchange, parsed }: Asked<'read'>,
+function recordAction(
+  host: V1Deps,
+  { endpoint, exchange, parsed }: DecodedRequest<'read'>,
   answer: ReadResult['answer'],
 ): void {
   const entry = withNodeFromQuery(auditEntry(host, endpoint.route, exchange, parsed), parsed.query)
@@ -151,10 +167,10 @@ const LAST_CONTACT = HEADERS.lastContact.toLowerCase()
 const KNOWN_LEADER = HEADERS.knownLeader.toLowerCase()
 
 /** Returns the headers of a read, which a 404 carries too. */
-function readHeaders({ staleness }: V1Host, { route }: Endpoint, index: number) {
+function readHeaders({ staleness }: V1Deps, { route }: Endpoint, index: number) {
   const { lastContactMs, knownLeader } = staleness()
   const age = { [LAST_CONTACT]: String(lastContactMs), [KNOWN_LEADER]: String(knownLeader) }
-  // Never 0: a client could not block on it.
+  // Never 0, on which clients could not block.
   return route.blocking === true ? { [INDEX_HEADER]: String(Math.max(1, index)), ...age } : age
 }
 
@@ -165,69 +181,73 @@ function tooManyQueries(perTenantMax: number): Refusal {
   )
 }
 
-function waitOf({ endpoint, parsed }: Asked<'read'>): WaitRequest {
+function waitRequestOf({ endpoint, parsed }: DecodedRequest<'read'>): WaitRequest {
   // The query of every blocking route has these parameters; absent ones read as undefined.
   const query = parsed.query as { readonly index?: number; readonly wait?: string }
   return { minIndex: endpoint.route.blocking === true ? (query.index ?? 0) : 0, wait: query.wait }
 }
 
 /** A read that waits. */
-interface Waiting {
+interface WaitingRead {
   readonly wait: WaitRequest
-  readonly plan: ReadPlan
+  readonly plan: WatchedRead
 }
 
 /**
  * Parks a query without its request: only its bytes are kept, and it is parsed again when it is
  * due. False if the connection cannot be detached.
  */
-function parkConnection(host: V1Host, waiting: Waiting, { request, reply }: Exchange): boolean {
-  const hold = host.lifecycle.hold()
-  const connection = detachConnection(request.raw, reply.raw, () => hold.end())
+function parkConnection(host: V1Deps, waiting: WaitingRead, { request, reply }: Exchange): boolean {
+  const handle = host.lifecycle.openHandle()
+  const connection = detachConnection(request.raw, reply.raw, () => handle.cancel())
   if (connection === undefined) {
-    host.lifecycle.release(hold)
+    host.lifecycle.release(handle)
     return false
   }
   reply.hijack()
-  void replayWhenDue(host, waiting, { hold, connection, tenant: request.tenant })
+  void replayWhenDue(host, waiting, { handle, connection, tenant: request.tenant })
   return true
 }
 
-interface Parked {
-  readonly hold: Hold
+interface ParkedRead {
+  readonly handle: WaitHandle
   readonly connection: ParkedConnection
   readonly tenant: string
 }
 
-async function replayWhenDue(host: V1Host, waiting: Waiting, parked: Parked): Promise<void> {
-  const { tenant, hold, connection } = parked
-  const waited = await waitFor(host, waiting, tenant, hold)
-  host.lifecycle.release(hold)
+async function replayWhenDue(
+  host: V1Deps,
+  waiting: WaitingRead,
+  parked: ParkedRead,
+): Promise<void> {
+  const { tenant, handle, connection } = parked
+  const waited = await waitFor(host, waiting, tenant, handle)
+  host.lifecycle.release(handle)
   connection.replay(waited)
 }
 
-async function holdConnection(
-  host: V1Host,
-  waiting: Waiting,
+async function waitOnConnection(
+  host: V1Deps,
+  waiting: WaitingRead,
   { raw: { socket }, tenant }: FastifyRequest,
-): Promise<Waited> {
-  const hold = host.lifecycle.hold()
-  const gone = (): void => hold.end()
-  if (socket.destroyed) gone()
-  socket.once('close', gone)
-  const waited = await waitFor(host, waiting, tenant, hold)
-  socket.off('close', gone)
-  host.lifecycle.release(hold)
+): Promise<WaitResult> {
+  const handle = host.lifecycle.openHandle()
+  const onClose = (): void => handle.cancel()
+  if (socket.destroyed) onClose()
+  socket.once('close', onClose)
+  const waited = await waitFor(host, waiting, tenant, handle)
+  socket.off('close', onClose)
+  host.lifecycle.release(handle)
   return waited
 }
 
 function waitFor(
-  { parked, admission: { scheduler } }: V1Host,
-  { wait, plan }: Waiting,
+  { parkedQueries, admission: { scheduler } }: V1Deps,
+  { wait, plan }: WaitingRead,
   tenant: string,
-  hold: Hold,
-): Promise<Waited> {
-  return parked.waitForIndex(tenant, wait, hold, plan, (who) => scheduler.turn(who))
+  handle: WaitHandle,
+): Promise<WaitResult> {
+  return parkedQueries.waitForIndex(tenant, wait, handle, plan, (who) => scheduler.waitForTurn(who))
 }
 
 /**
@@ -235,10 +255,10 @@ function waitFor(
  * the caller must read again. Reads that do not depend on the state never wait: health must be
  * readable while the disk is slow.
  */
-async function isDurable({ store }: V1Host, plan: ReadPlan): Promise<boolean> {
+async function isDurable({ store }: V1Deps, plan: WatchedRead): Promise<boolean> {
   if (plan.watch.length === 0) return true
   try {
-    await store.settled()
+    await store.whenDurable()
     return true
   } catch (thrown) {
     if (thrown instanceof Fault) return false

@@ -1,23 +1,26 @@
-import { INDEX_HEADER, type Asked, type V1Host } from './exchange.ts'
-import { sendAnswer, sendRefusal } from './send.ts'
+import { INDEX_HEADER, type DecodedRequest, type V1Deps } from './exchange.ts'
+import { sendResponse, sendV1Error } from './send.ts'
 import { auditEntry, recordRejection, withJobFromBody } from './write-audit.ts'
 
-/** Runs the use case with the audit entry that its commit carries, and answers with its index. */
-export async function serveWrite(host: V1Host, write: Asked<'write'>): Promise<void> {
+/** Runs the use case, whose commit carries the audit entry, and responds with its index. */
+export async function serveWrite(host: V1Deps, write: DecodedRequest<'write'>): Promise<void> {
   const { reply } = write.exchange
   const written = await runWrite(host, write)
-  // A refusal depends on the state too: on a job that exists, or has another index.
-  if (!written.ok) await host.store.settled()
-  if (!written.ok) return void sendRefusal(reply, written.error)
-  sendAnswer(reply, written.value.answer, {
+  // A refusal depends on the state too: for example on the existence or index of a job.
+  if (!written.ok) await host.store.whenDurable()
+  if (!written.ok) return void sendV1Error(reply, written.error)
+  sendResponse(reply, written.value.response, {
     query: write.parsed.query,
     headers: { [INDEX_HEADER]: String(written.value.index) },
-    quick: host.quick,
-    settled: () => host.store.settled(),
+    fastWriter: host.fastWriter,
+    settled: () => host.store.whenDurable(),
   })
 }
 
-async function runWrite(host: V1Host, { endpoint, handling, parsed, exchange }: Asked<'write'>) {
+async function runWrite(
+  host: V1Deps,
+  { endpoint, handling, parsed, exchange }: DecodedRequest<'write'>,
+) {
   const { audit } = host
   const entry = auditEntry(host, endpoint.route, exchange, parsed)
   const written = await endpoint.run({ ...parsed, caller: { ...parsed.caller, by: entry } })

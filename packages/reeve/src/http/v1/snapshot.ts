@@ -4,9 +4,9 @@ import { SNAPSHOT_VERSION, v1Routes, type SnapshotLine } from '@reeve/contract'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { assert } from '@reeve/kit/fault.ts'
 import { ok } from '@reeve/kit/result.ts'
-import { copyState, type StateCopy, type Store } from '../../state/index.ts'
+import { takeSnapshot, type StateSnapshot, type Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
-import { TEXT_TYPE, type Answer } from '../answer.ts'
+import { TEXT_PLAIN, type HttpResponse } from '../answer.ts'
 import { read, type Endpoint } from './endpoint.ts'
 import { management } from './requirements.ts'
 
@@ -19,14 +19,14 @@ const COPIES_MAX = 5
 export function snapshotEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.saveSnapshot, management, () =>
-      ok({ index: () => 0, watch: [], answer: async () => ok(await snapshotAnswer(context)) }),
+      ok({ index: () => 0, watch: [], respond: async () => ok(await snapshotResponse(context)) }),
     ),
   ]
 }
 
 /** Returns a snapshot of the current state as bytes. */
 export function snapshotChunks(context: SnapshotSource): AsyncIterable<Buffer> {
-  return chunksOf(snapshotLines(context.store, timeOf(context), { blobs: [] }))
+  return toChunks(snapshotLines(context.store, timeOf(context), { blobs: [] }))
 }
 
 function timeOf({ clock }: SnapshotSource): string {
@@ -39,36 +39,36 @@ type SnapshotSource = Pick<WorkloadContext, 'store' | 'clock'>
  * Sends the digest before the bytes, so that a receiver detects truncation: the snapshot is
  * generated twice, and never stored.
  */
-async function snapshotAnswer(context: WorkloadContext): Promise<Answer> {
+async function snapshotResponse(context: WorkloadContext): Promise<HttpResponse> {
   const { store } = context
   const time = timeOf(context)
-  const sent: Sent = { blobs: [] }
+  const content: SnapshotContent = { blobs: [] }
   const hash = createHash('sha256')
-  for await (const chunk of chunksOf(snapshotLines(store, time, sent))) hash.update(chunk)
+  for await (const chunk of toChunks(snapshotLines(store, time, content))) hash.update(chunk)
   const headers = { digest: `sha-256=${hash.digest('base64')}` }
-  const stream = Readable.from(chunksOf(sameLines(store, time, sent)), { objectMode: false })
-  return { headers, body: { kind: 'stream', stream, contentType: TEXT_TYPE } }
+  const stream = Readable.from(toChunks(repeatLines(store, time, content)), { objectMode: false })
+  return { headers, body: { kind: 'stream', stream, contentType: TEXT_PLAIN } }
 }
 
 /** Content of a snapshot, recorded while it is generated. */
-interface Sent {
+interface SnapshotContent {
   readonly blobs: string[]
-  copy?: StateCopy
+  copy?: StateSnapshot
 }
 
 /**
  * Generates the same lines again. A blob that was deleted meanwhile aborts the response, which the
  * digest reveals.
  */
-async function* sameLines(
+async function* repeatLines(
   store: Store,
   Time: string,
-  { blobs, copy }: Sent,
+  { blobs, copy }: SnapshotContent,
 ): AsyncGenerator<SnapshotLine> {
   yield { Snapshot: 'reeve', Version: SNAPSHOT_VERSION, Time }
   for (const Blob of blobs) {
     const bytes = await store.readBlob(Blob)
-    assert(bytes !== undefined, 'a blob went while the snapshot was sent: save it again')
+    assert(bytes !== undefined, 'a blob was deleted while the snapshot was sent: save it again')
     yield { Blob, Data: Buffer.from(bytes).toString('base64') }
   }
   if (copy !== undefined) yield* rowLines(copy, blobs.length)
@@ -81,7 +81,7 @@ async function* sameLines(
 async function* snapshotLines(
   store: Store,
   Time: string,
-  taken: Sent,
+  content: SnapshotContent,
 ): AsyncGenerator<SnapshotLine> {
   yield { Snapshot: 'reeve', Version: SNAPSHOT_VERSION, Time }
   const sent = new Set<string>()
@@ -95,7 +95,7 @@ async function* snapshotLines(
       if (bytes === undefined) missing.add(Blob)
       else {
         sent.add(Blob)
-        taken.blobs.push(Blob)
+        content.blobs.push(Blob)
         yield { Blob, Data: Buffer.from(bytes).toString('base64') }
       }
     }
@@ -104,26 +104,26 @@ async function* snapshotLines(
     absent = missing
     copy = await durableCopy(store)
   }
-  taken.copy = copy
+  content.copy = copy
   yield* rowLines(copy, sent.size)
 }
 
-function* rowLines(copy: StateCopy, blobs: number): Generator<SnapshotLine> {
+function* rowLines(copy: StateSnapshot, blobs: number): Generator<SnapshotLine> {
   yield { Index: copy.index, Rows: copy.rows.length }
   for (const { table, key, indexes, body } of copy.rows)
     yield { Row: [table, key, ...indexes], Body: body }
   yield { Blobs: blobs, Checksum: '' }
 }
 
-async function durableCopy(store: Store): Promise<StateCopy> {
-  const copy = copyState(store)
-  await store.settled()
+async function durableCopy(store: Store): Promise<StateSnapshot> {
+  const copy = takeSnapshot(store)
+  await store.whenDurable()
   if (store.fault !== undefined) throw store.fault
   return copy
 }
 
 /** Combines lines into chunks. The last line gets the checksum of the preceding ones. */
-async function* chunksOf(lines: AsyncIterable<SnapshotLine>): AsyncGenerator<Buffer> {
+async function* toChunks(lines: AsyncIterable<SnapshotLine>): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')
   let chunk = ''
   for await (const line of lines) {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { REFUSAL_CODES } from '../../model/index.ts'
-import { CODES_OF_STATUS } from '../error-codes.ts'
+import { CODE_OF_STATUS } from '../error-codes.ts'
 import { GOVERNANCE_ERROR_CODES } from '../v2/errors.ts'
-import { STATUS_OF } from './statuses.ts'
+import { HTTP_STATUS } from './statuses.ts'
 
 /** The rows of a section of docs/reference/errors.md: code and status. */
 async function listedIn(heading: string): Promise<readonly (readonly [string, string])[]> {
@@ -22,7 +22,7 @@ async function listedIn(heading: string): Promise<readonly (readonly [string, st
 test('errors: docs/reference/errors.md lists every refusal of /v1 with its status, and no other', async () => {
   assert.deepEqual(
     await listedIn('Refusals of the workload API'),
-    REFUSAL_CODES.map((code) => [code, String(STATUS_OF[code])]),
+    REFUSAL_CODES.map((code) => [code, String(HTTP_STATUS[code])]),
   )
 })
 
@@ -37,6 +37,6 @@ test('errors: docs/reference/errors.md lists every error code of /api/v2, and no
 test('errors: docs/reference/errors.md lists every code of the HTTP server, and no other', async () => {
   assert.deepEqual(
     await listedIn('Errors of the HTTP server'),
-    Object.entries(CODES_OF_STATUS).map(([status, code]) => [code, status]),
+    Object.entries(CODE_OF_STATUS).map(([status, code]) => [code, status]),
   )
 })

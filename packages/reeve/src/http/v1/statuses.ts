@@ -1,7 +1,7 @@
 import type { RefusalCode } from '../../model/index.ts'
 
-/** A new code does not compile until its status is chosen here. */
-export const STATUS_OF = {
+/** HTTP status by refusal code. A new code does not compile until its status is chosen here. */
+export const HTTP_STATUS = {
   'acl-disabled': 400,
   'acl-policy-not-found': 404,
   'acl-role-not-found': 404,

@@ -1,7 +1,11 @@
 import { v1Routes } from '@reeve/contract'
 import { ok } from '@reeve/kit/result.ts'
-import { forceCollection, reconcileSummaries, type WorkloadContext } from '../../workload/index.ts'
-import { EMPTY } from '../answer.ts'
+import {
+  forceGarbageCollection,
+  recountSummaries,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { EMPTY_RESPONSE } from '../answer.ts'
 import { write, type Endpoint } from './endpoint.ts'
 import { management } from './requirements.ts'
 
@@ -9,12 +13,12 @@ export function systemEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
     write(v1Routes.collectGarbage, management, async ({ caller }) => {
-      await forceCollection(context, caller)
-      return ok({ index: store.durableIndex, answer: EMPTY })
+      await forceGarbageCollection(context, caller)
+      return ok({ index: store.durableIndex, response: EMPTY_RESPONSE })
     }),
     write(v1Routes.reconcileSummaries, management, async ({ caller }) => {
-      await reconcileSummaries(context, caller)
-      return ok({ index: store.durableIndex, answer: EMPTY })
+      await recountSummaries(context, caller)
+      return ok({ index: store.durableIndex, response: EMPTY_RESPONSE })
     }),
   ]
 }

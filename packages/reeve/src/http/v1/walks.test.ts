@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { put } from '../../state/index.ts'
 import { anAllocation } from '../../../test/build/index.ts'
 import { aStore } from '../../../test/build/store.ts'
-import { walkGroup, walkIds } from './walks.ts'
+import { scanIndex, scanByIdPrefix } from './walks.ts'
 
 async function aList() {
   const { store } = await aStore()
@@ -14,19 +14,19 @@ async function aList() {
     await store.commit({ by: 'system', cause: undefined, changes: () => [put('allocations', row)] })
       .durable
   }
-  const all = walkIds(allocations, 'alloc', undefined)
+  const all = scanByIdPrefix(allocations, 'alloc', undefined)
   assert.ok(all.ok)
-  return { all: all.value, group: walkGroup(allocations, 'job', 'default!a') }
+  return { all: all.value, group: scanIndex(allocations, 'job', 'default!a') }
 }
 
 for (const reverse of [false, true])
-  test(`walks: a job's allocations come in the order of the whole list, reverse ${reverse}`, async () => {
+  test(`index scans: allocations of a job have the order of the whole list, reverse ${reverse}`, async () => {
     const { all, group } = await aList()
-    const wanted = [...all.walk(undefined, reverse)].filter((row) => row.JobID === 'a')
+    const wanted = [...all.scan(undefined, reverse)].filter((row) => row.JobID === 'a')
     assert.equal(wanted.length, 3)
-    assert.deepEqual([...group.walk(undefined, reverse)], wanted)
+    assert.deepEqual([...group.scan(undefined, reverse)], wanted)
     const [, second] = wanted
     assert.ok(second)
     assert.equal(group.tokenOf(second), all.tokenOf(second))
-    assert.deepEqual([...group.walk(group.tokenOf(second), reverse)], wanted.slice(1))
+    assert.deepEqual([...group.scan(group.tokenOf(second), reverse)], wanted.slice(1))
   })

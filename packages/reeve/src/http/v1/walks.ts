@@ -3,133 +3,140 @@ import { compareText } from '@reeve/kit/sorted-list.ts'
 import { parseUuidPrefix, refusal, type Refusal } from '../../model/index.ts'
 import { compareCreation, type OrderKey, type Table } from '../../state/index.ts'
 
-/** A list order: a walk over a table that starts at a token. */
-export interface Walk<Row> {
-  readonly walk: (from: string | undefined, reverse: boolean) => Iterable<Row>
+/** A scan of a table in the order of a list, starting at a token. */
+export interface RowScan<Row> {
+  readonly scan: (from: string | undefined, reverse: boolean) => Iterable<Row>
   readonly tokenOf: (row: Row) => string
   /** Reports whether a row is on the list; all rows unless given. */
   readonly isVisible?: (row: Row) => boolean
 }
 
-/** Above every key with the same prefix. */
-const ABOVE = '\uffff'
+/** Sorts after every key with the same prefix. */
+const KEY_SUFFIX_MAX = '\uffff'
 
-/** Walks by key, from `low` over all keys with that prefix. `token` encodes and decodes tokens. */
-export function walkKeys<Row extends object>(
+/** Scans by key, over all keys with the prefix `low`. `token` encodes and decodes page tokens. */
+export function scanByKey<Row extends object>(
   table: Table<Row>,
-  low: string,
-  token: KeyToken = PLAIN_TOKEN,
-): Walk<Row> {
-  function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
+  prefix: string,
+  token: PageTokenCodec = PLAIN_CODEC,
+): RowScan<Row> {
+  function* scan(from: string | undefined, reverse: boolean): Generator<Row> {
     const start = from === undefined ? undefined : token.toKey(from)
     if (reverse) {
-      for (const key of table.keys(start ?? low + ABOVE, true)) {
-        if (key < low) return
-        if (key.startsWith(low)) yield table.get(key)
+      for (const key of table.keys(start ?? prefix + KEY_SUFFIX_MAX, true)) {
+        if (key < prefix) return
+        if (key.startsWith(prefix)) yield table.get(key)
       }
       return
     }
-    for (const key of table.keys(start !== undefined && start > low ? start : low)) {
-      if (!key.startsWith(low)) return
+    for (const key of table.keys(start !== undefined && start > prefix ? start : prefix)) {
+      if (!key.startsWith(prefix)) return
       yield table.get(key)
     }
   }
-  return { walk, tokenOf: (row) => token.fromKey(table.spec.key(row)) }
+  return { scan, tokenOf: (row) => token.fromKey(table.spec.key(row)) }
 }
 
 /** Encoding of a table's key as `next_token`. */
-export interface KeyToken {
+export interface PageTokenCodec {
   readonly toKey: (token: string) => string
   readonly fromKey: (key: string) => string
 }
 
-const PLAIN_TOKEN: KeyToken = { toKey: (token) => token, fromKey: (key) => key }
+const PLAIN_CODEC: PageTokenCodec = { toKey: (token) => token, fromKey: (key) => key }
 
 /** Encodes `<namespace>.<id>`: names of namespaces have no dot. */
-export const NAMESPACED_TOKEN: KeyToken = {
+export const NAMESPACED_KEY_CODEC: PageTokenCodec = {
   toKey: (token) => token.replace('.', '!'),
   fromKey: (key) => key.replace('!', '.'),
 }
 
-/** Walks by creation, with tokens `<CreateIndex>.<id>`. */
-function walkCreation<Row extends { readonly CreateIndex: number }>(table: Table<Row>): Walk<Row> {
-  function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
-    for (const found of table.keysByCreation(positionOf(from), reverse)) yield table.get(found)
+/** Scans by creation, with page tokens `<CreateIndex>.<id>`. */
+function scanByCreation<Row extends { readonly CreateIndex: number }>(
+  table: Table<Row>,
+): RowScan<Row> {
+  function* scan(from: string | undefined, reverse: boolean): Generator<Row> {
+    for (const found of table.keysByCreation(parseCreationToken(from), reverse))
+      yield table.get(found)
   }
-  return { walk, tokenOf: (row) => `${row.CreateIndex}.${table.spec.key(row)}` }
+  return { scan, tokenOf: (row) => `${row.CreateIndex}.${table.spec.key(row)}` }
 }
 
-function positionOf(token: string | undefined): OrderKey | undefined {
+function parseCreationToken(token: string | undefined): OrderKey | undefined {
   if (token === undefined) return undefined
   const [index = '', key = ''] = token.split('.')
   return { createIndex: Number(index) || 0, key }
 }
 
 /**
- * Walks the rows of one group by creation: a filter for one job must not scan the allocations of
- * all jobs.
+ * Scans the rows of one index group by creation: a filter for one job must not scan the allocations
+ * of all jobs.
  */
-export function walkGroup<Row extends { readonly CreateIndex: number }>(
+export function scanIndex<Row extends { readonly CreateIndex: number }>(
   table: Table<Row>,
   index: string,
   group: string,
-): Walk<Row> {
-  function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
-    const start = positionOf(from)
-    if (table.countIn(index, group) > SORTED_GROUP_MAX) {
+): RowScan<Row> {
+  function* scan(from: string | undefined, reverse: boolean): Generator<Row> {
+    const start = parseCreationToken(from)
+    if (table.countByIndex(index, group) > SORTED_GROUP_MAX) {
       for (const key of table.keysByCreation(start, reverse))
-        if (table.groupOf(index, key) === group) yield table.get(key)
+        if (table.indexKeyOf(index, key) === group) yield table.get(key)
       return
     }
-    const keys = [...table.keysIn(index, group)]
+    const keys = [...table.keysByIndex(index, group)]
       .map((key) => ({ key, createIndex: table.createIndexOf(key) ?? 0 }))
       .toSorted(compareCreation)
-    const isDue = (order: number): boolean => (reverse ? order <= 0 : order >= 0)
+    const isInRange = (order: number): boolean => (reverse ? order <= 0 : order >= 0)
     for (const entry of reverse ? keys.toReversed() : keys)
-      if (start === undefined || isDue(compareCreation(entry, start))) yield table.get(entry.key)
+      if (start === undefined || isInRange(compareCreation(entry, start)))
+        yield table.get(entry.key)
   }
-  return { walk, tokenOf: (row) => `${row.CreateIndex}.${table.spec.key(row)}` }
+  return { scan, tokenOf: (row) => `${row.CreateIndex}.${table.spec.key(row)}` }
 }
 
 /**
- * Size above which a group is found by walking the table: sorting it for every slice would cost
+ * Size above which a group is read by scanning the table: sorting it for every slice would cost
  * more.
  */
 export const SORTED_GROUP_MAX = 5_000
 
-/** Walks the rows of one group by key, at a cost hardly affected by other groups. */
-export function walkGroupKeys<Row extends object>(
+/** Scans the rows of one index group by key; other groups hardly affect the cost. */
+export function scanIndexByKey<Row extends object>(
   table: Table<Row>,
   { index, group }: { readonly index: string; readonly group: string },
-  token: KeyToken = PLAIN_TOKEN,
-): Walk<Row> {
-  function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
+  token: PageTokenCodec = PLAIN_CODEC,
+): RowScan<Row> {
+  function* scan(from: string | undefined, reverse: boolean): Generator<Row> {
     const start = from === undefined ? undefined : token.toKey(from)
-    if (table.countIn(index, group) > SORTED_GROUP_MAX) {
+    if (table.countByIndex(index, group) > SORTED_GROUP_MAX) {
       for (const key of table.keys(start, reverse))
-        if (table.groupOf(index, key) === group) yield table.get(key)
+        if (table.indexKeyOf(index, key) === group) yield table.get(key)
       return
     }
-    const keys = [...table.keysIn(index, group)].toSorted(compareText)
+    const keys = [...table.keysByIndex(index, group)].toSorted(compareText)
     for (const key of reverse ? keys.toReversed() : keys)
       if (start === undefined || (reverse ? key <= start : key >= start)) yield table.get(key)
   }
-  return { walk, tokenOf: (row) => token.fromKey(table.spec.key(row)) }
+  return { scan, tokenOf: (row) => token.fromKey(table.spec.key(row)) }
 }
 
-/** Walks a list of UUIDs: by creation, or by ID if there is a prefix. */
-export function walkIds<Row extends { readonly CreateIndex: number }>(
+/** Scans a list of UUIDs: by creation, or by ID if there is a prefix. */
+export function scanByIdPrefix<Row extends { readonly CreateIndex: number }>(
   table: Table<Row>,
   kind: string,
   prefix: string | undefined,
-): Result<Walk<Row>, Refusal> {
-  if (prefix === undefined || prefix === '') return ok(walkCreation(table))
+): Result<RowScan<Row>, Refusal> {
+  if (prefix === undefined || prefix === '') return ok(scanByCreation(table))
   const parsed = parseUuidPrefix(kind, prefix)
   if (!parsed.ok) return err(refusal('invalid-input', parsed.error))
-  return ok(walkKeys(table, parsed.value.low))
+  return ok(scanByKey(table, parsed.value.low))
 }
 
-/** Restricts a walk to visible rows, before rows are counted or filtered. */
-export function visible<Row>(walk: Walk<Row>, isVisible: (row: Row) => boolean): Walk<Row> {
+/** Restricts a scan to visible rows, before rows are counted or filtered. */
+export function filterVisible<Row>(
+  walk: RowScan<Row>,
+  isVisible: (row: Row) => boolean,
+): RowScan<Row> {
   return { ...walk, isVisible }
 }

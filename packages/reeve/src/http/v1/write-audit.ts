@@ -4,14 +4,14 @@ import type { Refusal } from '../../model/index.ts'
 import type { AuditEntry } from '../../state/index.ts'
 import { workloadActor } from '../audit/actors.ts'
 import { successStatus, type AuditLog } from '../audit/audit-log.ts'
-import { fieldOf, textOf } from '../json-field.ts'
+import { getField, asString } from '../json-field.ts'
 import type { Exchange } from '../pipeline/serve.ts'
-import type { V1Host } from './exchange.ts'
-import { STATUS_OF } from './statuses.ts'
+import type { V1Deps } from './exchange.ts'
+import { HTTP_STATUS } from './statuses.ts'
 
 /** Returns the audit entry of a request before it is executed. */
 export function auditEntry(
-  { regions }: Pick<V1Host, 'regions'>,
+  { regions }: Pick<V1Deps, 'regions'>,
   route: Route,
   { request, params }: Pick<Exchange, 'request' | 'params'>,
   { caller, namespace }: { readonly caller: Caller; readonly namespace: string },
@@ -27,28 +27,28 @@ export function auditEntry(
     namespace,
     pathResources: Object.values(params),
     via: regions?.forwardedBy(request.raw),
-    client: clientOf(request.raw.headers[CLIENT_HEADER]),
+    client: parseClient(request.raw.headers[CLIENT_HEADER]),
   }
 }
 
 const CLIENT_HEADER = HEADERS.client.toLowerCase()
 
-function clientOf(value: string | readonly string[] | undefined): 'cli' | 'web' | undefined {
+function parseClient(value: string | readonly string[] | undefined): 'cli' | 'web' | undefined {
   return value === 'cli' || value === 'web' ? value : undefined
 }
 
 /** Adds the job that the body names: a rejected request has no written row that identifies it. */
 export function withJobFromBody(entry: AuditEntry, body: unknown): AuditEntry {
-  const job = fieldOf(body, 'Job')
-  const id = textOf(fieldOf(job, 'ID'))
+  const job = getField(body, 'Job')
+  const id = asString(getField(job, 'ID'))
   if (id === '') return entry
-  const namespace = textOf(fieldOf(job, 'Namespace')) || entry.namespace
+  const namespace = asString(getField(job, 'Namespace')) || entry.namespace
   return { ...entry, namespace, pathResources: [...entry.pathResources, id] }
 }
 
 /** Adds the node that the query names: the path of a request to a node has no ID. */
 export function withNodeFromQuery(entry: AuditEntry, query: object): AuditEntry {
-  const id = textOf(fieldOf(query, 'node_id'))
+  const id = asString(getField(query, 'node_id'))
   return id === '' ? entry : { ...entry, pathResources: [...entry.pathResources, id] }
 }
 
@@ -57,5 +57,5 @@ export function withNodeFromQuery(entry: AuditEntry, query: object): AuditEntry 
  * the audit log.
  */
 export function recordRejection(audit: AuditLog, entry: AuditEntry, { code }: Refusal): void {
-  if (entry.actor.Type !== 'anonymous') audit.recordDeferred(entry, { status: STATUS_OF[code] })
+  if (entry.actor.Type !== 'anonymous') audit.recordDeferred(entry, { status: HTTP_STATUS[code] })
 }

@@ -10,8 +10,15 @@ import {
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
-import { UNSEEN } from '../../model/index.ts'
-import { answer, created, NO_CONTENT, single, paged, windowOf } from './documents.ts'
+import { NOT_FOUND } from '../../model/index.ts'
+import {
+  mapResult,
+  createdDocument,
+  NO_CONTENT,
+  resourceDocument,
+  pageDocument,
+  offsetAndLimit,
+} from './documents.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
 import { accountResource, adminUserResource, userResource } from './resources/user.ts'
 
@@ -19,30 +26,35 @@ const { v2Routes } = v2
 
 /** Returns the routes for ping, the current account, and the users of the installation. */
 export function accountEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
-  const administrators = ({ caller }: { readonly caller: GovernanceCaller }) =>
-    isSiteAdministrator(caller) ? ok(true) : err(UNSEEN)
+  const authorizeAdministrator = ({ caller }: { readonly caller: GovernanceCaller }) =>
+    isSiteAdministrator(caller) ? ok(true) : err(NOT_FOUND)
   return [
-    endpoint(v2Routes.ping, () => NO_CONTENT, { isOpen: true }),
-    endpoint(v2Routes.readAccount, ({ caller }) => single(accountResource(context, caller))),
+    endpoint(v2Routes.ping, () => NO_CONTENT, { isPublic: true }),
+    endpoint(v2Routes.readAccount, ({ caller }) =>
+      resourceDocument(accountResource(context, caller)),
+    ),
     endpoint(
       v2Routes.updateAccount,
       async ({ caller, body }) =>
-        answer(await updateAccount(context, caller, body.data.attributes), () =>
-          single(accountResource(context, caller)),
+        mapResult(await updateAccount(context, caller, body.data.attributes), () =>
+          resourceDocument(accountResource(context, caller)),
         ),
-      { guard: ({ caller }) => (caller.kind === 'user' ? ok(true) : err(UNSEEN)) },
+      { authorize: ({ caller }) => (caller.kind === 'user' ? ok(true) : err(NOT_FOUND)) },
     ),
     endpoint(v2Routes.readUser, ({ caller, params }) =>
-      answer(findVisibleUser(context, caller, params.user_id), (user) =>
-        single(userResource(user)),
+      mapResult(findVisibleUser(context, caller, params.user_id), (user) =>
+        resourceDocument(userResource(user)),
       ),
     ),
     endpoint(v2Routes.listUsers, (request) =>
-      answer(
-        listUsers(context, request.caller, { part: request.query.q, ...windowOf(request.page) }),
+      mapResult(
+        listUsers(context, request.caller, {
+          part: request.query.q,
+          ...offsetAndLimit(request.page),
+        }),
         ({ keys, total }) => {
           const { users } = context.store.tables
-          return paged(request, {
+          return pageDocument(request, {
             items: keys.map((id) => adminUserResource(users.get(id))),
             total,
           })
@@ -52,13 +64,13 @@ export function accountEndpoints(context: GovernanceContext): readonly V2Endpoin
     endpoint(
       v2Routes.createUser,
       async ({ caller, body }) =>
-        answer(await createUser(context, caller, body.data.attributes), (user) =>
-          created(adminUserResource(user)),
+        mapResult(await createUser(context, caller, body.data.attributes), (user) =>
+          createdDocument(adminUserResource(user)),
         ),
-      { guard: administrators },
+      { authorize: authorizeAdministrator },
     ),
     endpoint(v2Routes.deleteUser, async ({ caller, params }) =>
-      answer(await deleteUser(context, caller, params.user_id), () => NO_CONTENT),
+      mapResult(await deleteUser(context, caller, params.user_id), () => NO_CONTENT),
     ),
   ]
 }

@@ -2,26 +2,26 @@ import { tagKeyProblems } from '../../governance/index.ts'
 import type { AttributeProblem } from '../../model/index.ts'
 
 /** A body that violates its schema. Its valid members may break other rules as well. */
-export interface Draft {
+export interface InvalidBody {
   /** The validator's output: valid members have the types of the schema. */
   readonly body: unknown
   /** Reports whether the schema has no problem at the pointer, within it or above it. */
-  readonly isSound: (pointer: string) => boolean
+  readonly isValidAt: (pointer: string) => boolean
 }
 
 /** A rule across members, applied to the valid part of a draft. */
-export type DraftRule = (draft: Draft) => readonly AttributeProblem[]
+export type CrossFieldRule = (draft: InvalidBody) => readonly AttributeProblem[]
 
 /** Returns one error for each broken rule, those of the schema first. */
-export function draftProblems(
+export function validationErrors(
   body: unknown,
   problems: readonly AttributeProblem[],
-  rule: DraftRule | undefined,
+  rule: CrossFieldRule | undefined,
 ): readonly AttributeProblem[] {
   if (rule === undefined) return problems
   const isSound = (pointer: string): boolean =>
     problems.every((one) => !isWithin(one.pointer, pointer) && !isWithin(pointer, one.pointer))
-  return [...problems, ...rule({ body, isSound })]
+  return [...problems, ...rule({ body, isValidAt: isSound })]
 }
 
 function isWithin(pointer: string, outer: string): boolean {
@@ -29,7 +29,7 @@ function isWithin(pointer: string, outer: string): boolean {
 }
 
 /** Returns the member of a draft at a pointer; undefined if there is none. */
-export function memberAt(body: unknown, pointer: string): unknown {
+export function valueAtPointer(body: unknown, pointer: string): unknown {
   return pointer
     .split('/')
     .slice(1)
@@ -41,17 +41,19 @@ export function memberAt(body: unknown, pointer: string): unknown {
 }
 
 /** Returns the rule for the keys of the tag bindings at a pointer, as far as they are valid. */
-export function tagsRule(pointer: string): DraftRule {
-  return ({ body, isSound }) => {
-    const tags = memberAt(body, pointer)
+export function tagBindingRule(pointer: string): CrossFieldRule {
+  return ({ body, isValidAt }) => {
+    const tags = valueAtPointer(body, pointer)
     if (!Array.isArray(tags)) return []
     const keys = tags.map((tag: unknown, i) => {
-      const key = memberAt(tag, '/attributes/key')
-      return typeof key === 'string' && isSound(`${pointer}/${i}/attributes/key`) ? key : undefined
+      const key = valueAtPointer(tag, '/attributes/key')
+      return typeof key === 'string' && isValidAt(`${pointer}/${i}/attributes/key`)
+        ? key
+        : undefined
     })
     return tagKeyProblems(keys, pointer)
   }
 }
 
 /** Rule for the tag bindings of a new or changed project or workspace. */
-export const RELATED_TAGS_RULE = tagsRule('/data/relationships/tag-bindings/data')
+export const RELATED_TAGS_RULE = tagBindingRule('/data/relationships/tag-bindings/data')

@@ -21,7 +21,7 @@ import { runPhaseEndpoints } from './run-phases.ts'
 import { runQueueEndpoints } from './run-queues.ts'
 import { runTriggerEndpoints } from './run-triggers.ts'
 import { stateVersionEndpoints } from './state-versions.ts'
-import { runEndpoints, type RunHost } from './runs.ts'
+import { runEndpoints, type RunDeps } from './runs.ts'
 import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
@@ -31,7 +31,7 @@ import { workspaceTagEndpoints } from './workspace-tags.ts'
 import { workspaceVariableEndpoints } from './workspace-variables.ts'
 import { workspaceEndpoints } from './workspaces.ts'
 
-/** Everything that `/api/v2` answers. A new resource adds its line. */
+/** Returns every route of `/api/v2` with its handler. */
 export function governanceEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     ...accountEndpoints(context),
@@ -64,7 +64,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
   ]
 }
 
-/** Runs and everything of them that a read may wait for. */
-export function runReadEndpoints(host: RunHost): readonly V2Endpoint[] {
+/** Returns the routes of runs and of everything in them that a read may wait for. */
+export function runReadEndpoints(host: RunDeps): readonly V2Endpoint[] {
   return [...runEndpoints(host), ...runApplyEndpoints(host), ...runPhaseEndpoints(host)]
 }

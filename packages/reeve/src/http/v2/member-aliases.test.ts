@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { knownMembers, withClientMembers } from './member-aliases.ts'
+import { canonicalMembers, withClientMembers } from './member-aliases.ts'
 
 const ALIASES = {
   members: { 'other-version': 'tool-version', 'can-update-other': 'can-update-policies' },
@@ -33,20 +33,20 @@ const requests: readonly { name: string; sent: object; known: object }[] = [
   { name: 'names of the prototype', sent: { constructor: 'x' }, known: { constructor: 'x' } },
 ]
 for (const { name, sent, known } of requests)
-  test(`knownMembers: ${name}`, () => {
+  test(`canonicalMembers: ${name}`, () => {
     const document = (attributes: object) => ({ data: { type: 'things', attributes } })
-    assert.deepEqual(knownMembers(document(sent), ALIASES), document(known))
+    assert.deepEqual(canonicalMembers(document(sent), ALIASES), document(known))
   })
 
 for (const odd of [undefined, null, 'text', [], { data: null }, { data: { attributes: [] } }])
-  test(`knownMembers: ${JSON.stringify(odd)} is left to the schema`, () => {
-    assert.deepEqual(knownMembers(odd, ALIASES), odd)
+  test(`canonicalMembers: ${JSON.stringify(odd)} is left to the schema`, () => {
+    assert.deepEqual(canonicalMembers(odd, ALIASES), odd)
   })
 
-test('knownMembers: aliases of values alone are applied', () => {
+test('canonicalMembers: aliases of values only are applied', () => {
   const { values, policyKinds } = ALIASES
   const known = (aliases: Partial<typeof ALIASES>, attributes: object) =>
-    knownMembers({ data: { attributes } }, { ...NONE, ...aliases })
+    canonicalMembers({ data: { attributes } }, { ...NONE, ...aliases })
   assert.deepEqual(known({ values }, { kind: 'other' }), {
     data: { attributes: { kind: 'native' } },
   })
@@ -57,7 +57,7 @@ test('knownMembers: aliases of values alone are applied', () => {
 
 test('aliases: without any, a document is the same object', () => {
   const document = { data: { attributes: { a: 1 } } }
-  assert.equal(knownMembers(document, NONE), document)
+  assert.equal(canonicalMembers(document, NONE), document)
 })
 
 test('withClientMembers: clients with the header get their names, and no null', () => {
@@ -68,7 +68,7 @@ test('withClientMembers: clients with the header get their names, and no null', 
     ],
     nested: ['permissions'],
     responseMembers: {
-      'tool-version': { name: 'other-version', absent: 'latest' },
+      'tool-version': { name: 'other-version', nullValue: 'latest' },
       'can-update-policies': { name: 'can-update-other' },
     },
   }

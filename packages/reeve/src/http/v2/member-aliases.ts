@@ -15,15 +15,15 @@ export function withClientMembers(
     return typeof value === 'string' && value.startsWith(prefix)
   })
   if (!isClient) return document
-  const named = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(named)
+  const withAliases = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(withAliases)
     if (!isObject(value) || !isObject(value['attributes'])) return value
     return { ...value, attributes: withBothNames(value['attributes'], names) }
   }
   return Object.fromEntries(
     Object.entries(document).map(([name, value]: [string, unknown]) => [
       name,
-      name === 'data' || name === 'included' ? named(value) : value,
+      name === 'data' || name === 'included' ? withAliases(value) : value,
     ]),
   )
 }
@@ -32,8 +32,8 @@ function withBothNames(
   members: Readonly<Record<string, unknown>>,
   { nested, responseMembers }: ResponseNames,
 ): Readonly<Record<string, unknown>> {
-  const added = Object.entries(responseMembers).flatMap(([own, { name, absent }]) =>
-    Object.hasOwn(members, own) ? [[name, members[own] ?? absent] as const] : [],
+  const added = Object.entries(responseMembers).flatMap(([own, { name, nullValue }]) =>
+    Object.hasOwn(members, own) ? [[name, members[own] ?? nullValue] as const] : [],
   )
   const objects = nested.flatMap((name) => {
     const value = members[name]
@@ -46,15 +46,15 @@ function withBothNames(
 }
 
 /** Replaces aliases of attributes and of their values in a request. */
-export function knownMembers(document: unknown, aliases: MemberNames): unknown {
+export function canonicalMembers(document: unknown, aliases: MemberNames): unknown {
   if (isEmpty(aliases) || !isObject(document)) return document
   const { data } = document
   if (Array.isArray(data))
-    return { ...document, data: data.map((one) => knownResource(one, aliases)) }
-  return isObject(data) ? { ...document, data: knownResource(data, aliases) } : document
+    return { ...document, data: data.map((one) => canonicalResource(one, aliases)) }
+  return isObject(data) ? { ...document, data: canonicalResource(data, aliases) } : document
 }
 
-function knownResource(resource: unknown, aliases: MemberNames): unknown {
+function canonicalResource(resource: unknown, aliases: MemberNames): unknown {
   if (!isObject(resource) || !isObject(resource['attributes'])) return resource
   return { ...resource, attributes: knownAttributes(resource['attributes'], aliases) }
 }
@@ -68,33 +68,37 @@ function knownAttributes(
   const known = entries.map(([name, value]): [string, unknown] => {
     if (aliases.nested.includes(name) && isObject(value))
       return [name, knownAttributes(value, { ...aliases, nested: [] })]
-    const own = ownName(aliases.members, name)
+    const own = canonicalMember(aliases.members, name)
     // If both names are sent, the alias is ignored.
     const isCanonical = own === undefined || names.has(own)
-    return isCanonical ? [name, knownValue(aliases, name, value)] : [own, value]
+    return isCanonical ? [name, canonicalValue(aliases, name, value)] : [own, value]
   })
   return Object.fromEntries(known)
 }
 
-function ownName(members: MemberNames['members'], name: string): string | undefined {
+function canonicalMember(members: MemberNames['members'], name: string): string | undefined {
   return Object.hasOwn(members, name) ? members[name] : undefined
 }
 
-function knownValue({ values, policyKinds }: MemberNames, name: string, value: unknown): unknown {
+function canonicalValue(
+  { values, policyKinds }: MemberNames,
+  name: string,
+  value: unknown,
+): unknown {
   if (name === 'enforce' && Array.isArray(value))
     return value.map((entry) => withCanonicalFile(entry, policyKinds))
-  const words = Object.hasOwn(values, name) ? values[name] : undefined
-  if (words === undefined || typeof value !== 'string') return value
-  return Object.hasOwn(words, value) ? words[value] : value
+  const aliasesOfValue = Object.hasOwn(values, name) ? values[name] : undefined
+  if (aliasesOfValue === undefined || typeof value !== 'string') return value
+  return Object.hasOwn(aliasesOfValue, value) ? aliasesOfValue[value] : value
 }
 
 /** An entry of `enforce` names the policy's file, whose suffix is its kind. */
 function withCanonicalFile(entry: unknown, kinds: MemberNames['policyKinds']): unknown {
   if (!isObject(entry) || typeof entry['path'] !== 'string') return entry
   const { path } = entry
-  const other = Object.keys(kinds).find((kind) => path.endsWith(`.${kind}`))
-  if (other === undefined) return entry
-  return { ...entry, path: `${path.slice(0, -other.length)}${kinds[other]}` }
+  const alias = Object.keys(kinds).find((kind) => path.endsWith(`.${kind}`))
+  if (alias === undefined) return entry
+  return { ...entry, path: `${path.slice(0, -alias.length)}${kinds[alias]}` }
 }
 
 function isEmpty({ members, values, policyKinds }: MemberNames): boolean {

@@ -3,20 +3,27 @@ import {
   acceptMembership,
   deleteMembership,
   findMembership,
-  findMemberManager,
-  findShownUser,
+  findOrganizationToManageMembers,
+  findPublicUser,
   findTeam,
   inviteMember,
   listMemberships,
-  ownMemberships,
-  seatIn,
+  listOwnMemberships,
+  findOrganizationById,
   type GovernanceCaller,
   type GovernanceContext,
 } from '../../governance/index.ts'
 import type { OrganizationMembershipRow } from '../../model/index.ts'
-import { answer, created, NO_CONTENT, single, paged, windowOf } from './documents.ts'
+import {
+  mapResult,
+  createdDocument,
+  NO_CONTENT,
+  resourceDocument,
+  pageDocument,
+  offsetAndLimit,
+} from './documents.ts'
 import { endpoint, type Resource, type V2Endpoint } from './endpoint.ts'
-import { split } from './query.ts'
+import { splitList } from './query.ts'
 import { membershipResource } from './resources/membership.ts'
 import { organizationResource } from './resources/organization.ts'
 import { teamResource } from './resources/team.ts'
@@ -24,60 +31,64 @@ import { userResource } from './resources/user.ts'
 
 const { v2Routes, MEMBERSHIP_INCLUDES } = v2
 
-/** Users in organizations. */
+/** Returns the routes of organization memberships. */
 export function membershipEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: MEMBERSHIP_INCLUDES }
   return [
-    listEndpoint(context),
+    listMembershipsEndpoint(context),
     endpoint(
       v2Routes.createOrganizationMembership,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await inviteMember(context, caller, {
             organizationName: params.organization_name,
             data: body.data,
           }),
           (row) => {
             // Clients compare the new membership with one that is read with its user.
-            const user = findShownUser(context, row.userId)
+            const user = findPublicUser(context, row.userId)
             const users = user === undefined ? [] : [userResource(user)]
-            return created(shown(context, caller, row), { included: users })
+            return createdDocument(visibleMembership(context, caller, row), { included: users })
           },
         ),
       {
-        guard: ({ caller, params }) => findMemberManager(context, caller, params.organization_name),
+        authorize: ({ caller, params }) =>
+          findOrganizationToManageMembers(context, caller, params.organization_name),
       },
     ),
     endpoint(
       v2Routes.listOwnOrganizationMemberships,
       (request) =>
-        answer(ownMemberships(context, request.caller), (rows) => {
-          const { skip, take } = windowOf(request.page)
-          const onPage = rows.slice(skip, skip + take)
-          return paged(request, { ...shownRows(context, request, onPage), total: rows.length })
+        mapResult(listOwnMemberships(context, request.caller), (rows) => {
+          const { offset, limit } = offsetAndLimit(request.page)
+          const onPage = rows.slice(offset, offset + limit)
+          return pageDocument(request, {
+            ...membershipsWithIncludes(context, request, onPage),
+            total: rows.length,
+          })
         }),
       included,
     ),
     endpoint(
       v2Routes.readOrganizationMembership,
       (request) =>
-        answer(
+        mapResult(
           findMembership(context, request.caller, request.params.organization_membership_id),
           (row) => {
-            const { included: more } = shownRows(context, request, [row])
-            const resource = shown(context, request.caller, row)
-            return single(resource, more === undefined ? {} : { included: more })
+            const { included: more } = membershipsWithIncludes(context, request, [row])
+            const resource = visibleMembership(context, request.caller, row)
+            return resourceDocument(resource, more === undefined ? {} : { included: more })
           },
         ),
       included,
     ),
     endpoint(v2Routes.acceptOrganizationMembership, async ({ caller, params }) =>
-      answer(await acceptMembership(context, caller, params.organization_membership_id), (row) =>
-        single(shown(context, caller, row)),
+      mapResult(await acceptMembership(context, caller, params.organization_membership_id), (row) =>
+        resourceDocument(visibleMembership(context, caller, row)),
       ),
     ),
     endpoint(v2Routes.deleteOrganizationMembership, async ({ caller, params }) =>
-      answer(
+      mapResult(
         await deleteMembership(context, caller, params.organization_membership_id),
         () => NO_CONTENT,
       ),
@@ -85,7 +96,7 @@ export function membershipEndpoints(context: GovernanceContext): readonly V2Endp
   ]
 }
 
-function listEndpoint(context: GovernanceContext): V2Endpoint {
+function listMembershipsEndpoint(context: GovernanceContext): V2Endpoint {
   const { organization_memberships: table } = context.store.tables
   return endpoint(
     v2Routes.listOrganizationMemberships,
@@ -94,14 +105,14 @@ function listEndpoint(context: GovernanceContext): V2Endpoint {
       const emails = query['filter[email]']
       const found = listMemberships(context, caller, {
         organizationName: params.organization_name,
-        part: query.q,
+        search: query.q,
         status: query['filter[status]'],
-        emails: emails === undefined ? undefined : split(emails),
-        ...windowOf(request.page),
+        emails: emails === undefined ? undefined : splitList(emails),
+        ...offsetAndLimit(request.page),
       })
-      return answer(found, ({ keys, total }) =>
-        paged(request, {
-          ...shownRows(
+      return mapResult(found, ({ keys, total }) =>
+        pageDocument(request, {
+          ...membershipsWithIncludes(
             context,
             request,
             keys.map((id) => table.get(id)),
@@ -114,7 +125,7 @@ function listEndpoint(context: GovernanceContext): V2Endpoint {
   )
 }
 
-function shown(
+function visibleMembership(
   context: GovernanceContext,
   caller: GovernanceCaller,
   row: OrganizationMembershipRow,
@@ -123,40 +134,40 @@ function shown(
   return membershipResource(context, row, ids)
 }
 
-/** Secret teams stay secret, also through their members. */
+/** Secret teams are also hidden in their members. */
 function visibleTeams(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { id }: OrganizationMembershipRow,
 ) {
   return context.store.tables.team_memberships
-    .rowsIn('membership', id)
+    .rowsByIndex('membership', id)
     .map(({ teamId }) => findTeam(context, caller, teamId))
     .flatMap((found) => (found.ok ? [found.value] : []))
 }
 
-interface Including {
+interface IncludeRequest {
   readonly caller: GovernanceCaller
   readonly includes: ReadonlySet<string>
 }
 
-function shownRows(
+function membershipsWithIncludes(
   context: GovernanceContext,
-  { caller, includes }: Including,
+  { caller, includes }: IncludeRequest,
   rows: readonly OrganizationMembershipRow[],
 ): { readonly items: readonly Resource[]; readonly included: readonly Resource[] | undefined } {
-  const items = rows.map((row) => shown(context, caller, row))
+  const items = rows.map((row) => visibleMembership(context, caller, row))
   if (includes.size === 0) return { items, included: undefined }
   const included = rows.flatMap((row): readonly Resource[] => {
-    const user = includes.has('user') ? findShownUser(context, row.userId) : undefined
-    const seat = includes.has('organization')
-      ? seatIn(context, caller, row.organizationId)
+    const user = includes.has('user') ? findPublicUser(context, row.userId) : undefined
+    const organization = includes.has('organization')
+      ? findOrganizationById(context, caller, row.organizationId)
       : undefined
     const teams = includes.has('teams') ? visibleTeams(context, caller, row) : []
     return [
       ...(user === undefined ? [] : [userResource(user)]),
       ...teams.map((team) => teamResource(context, team)),
-      ...(seat?.ok === true ? [organizationResource(seat.value)] : []),
+      ...(organization?.ok === true ? [organizationResource(organization.value)] : []),
     ]
   })
   return { items, included }

@@ -2,51 +2,53 @@ import { v2 } from '@reeve/contract'
 import {
   findPlan,
   readRunFile,
-  readShownPlan,
+  readRedactedPlan,
   uploadPlan,
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { ok } from '@reeve/kit/result.ts'
-import { answer, NO_CONTENT, single } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { mapResult, NO_CONTENT, resourceDocument } from './documents.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
 import { planResource } from './resources/run.ts'
 
 const { v2Routes } = v2
 
 export function planEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
-    endpoint(v2Routes.readPlan, ({ caller, params, address }) =>
-      answer(findPlan(context, caller, { planId: params.plan_id, right: 'read' }), (seen) =>
-        single(planResource({ context, origin: address.origin }, seen)),
+    endpoint(v2Routes.readPlan, ({ caller, params, requestUrl }) =>
+      mapResult(findPlan(context, caller, { planId: params.plan_id, right: 'read' }), (visible) =>
+        resourceDocument(planResource({ context, origin: requestUrl.origin }, visible)),
       ),
     ),
     endpoint(
       v2Routes.uploadPlan,
-      async ({ caller, params, body, address }) =>
-        answer(await uploadPlan(context, caller, { planId: params.plan_id, bytes: body }), (seen) =>
-          ok({
-            kind: 'document',
-            status: 202,
-            document: { data: planResource({ context, origin: address.origin }, seen) },
-          }),
+      async ({ caller, params, body, requestUrl }) =>
+        mapResult(
+          await uploadPlan(context, caller, { planId: params.plan_id, bytes: body }),
+          (visible) =>
+            ok({
+              kind: 'document',
+              status: 202,
+              document: { data: planResource({ context, origin: requestUrl.origin }, visible) },
+            }),
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findPlan(context, caller, { planId: params.plan_id, right: 'queuePlan' }),
       },
     ),
-    endpoint(v2Routes.readPlanJson, (request) => readJson(context, request)),
-    endpoint(v2Routes.readRedactedPlanJson, (request) => readRedacted(context, request)),
+    endpoint(v2Routes.readPlanJson, (request) => readPlanJsonRoute(context, request)),
+    endpoint(v2Routes.readRedactedPlanJson, (request) => readRedactedRoute(context, request)),
   ]
 }
 
-async function readJson(
+async function readPlanJsonRoute(
   context: GovernanceContext,
   { caller, params }: V2Request<typeof v2Routes.readPlanJson>,
-): Promise<Outcome> {
-  const seen = findPlan(context, caller, { planId: params.plan_id, right: 'read' })
-  if (!seen.ok) return seen
-  const plan = await readShownPlan(context, seen.value.plan)
+): Promise<JsonApiResult> {
+  const visible = findPlan(context, caller, { planId: params.plan_id, right: 'read' })
+  if (!visible.ok) return visible
+  const plan = await readRedactedPlan(context, visible.value.plan)
   if (plan === undefined) return NO_CONTENT
   return ok({
     kind: 'bytes',
@@ -56,13 +58,13 @@ async function readJson(
   })
 }
 
-async function readRedacted(
+async function readRedactedRoute(
   context: GovernanceContext,
   { caller, params }: V2Request<typeof v2Routes.readRedactedPlanJson>,
-): Promise<Outcome> {
-  const seen = findPlan(context, caller, { planId: params.plan_id, right: 'read' })
-  if (!seen.ok) return seen
-  const bytes = await readRunFile(context, seen.value.run.id, 'redacted-plan')
+): Promise<JsonApiResult> {
+  const visible = findPlan(context, caller, { planId: params.plan_id, right: 'read' })
+  if (!visible.ok) return visible
+  const bytes = await readRunFile(context, visible.value.run.id, 'redacted-plan')
   if (bytes === undefined) return NO_CONTENT
   return ok({ kind: 'bytes', status: 200, bytes, headers: { 'content-type': 'application/json' } })
 }

@@ -1,22 +1,28 @@
 import { v2, type Route } from '@reeve/contract'
 import {
-  checkOf,
+  findPolicyCheck,
   findCheck,
   findRun,
   overrideCheck,
   type GovernanceContext,
-  type SeenRun,
+  type VisibleRun,
 } from '../../governance/index.ts'
 import { ok } from '@reeve/kit/result.ts'
-import { answer, NO_CONTENT, pagedOnRequest, single, windowOf } from './documents.ts'
+import {
+  mapResult,
+  NO_CONTENT,
+  pageIfRequested,
+  resourceDocument,
+  offsetAndLimit,
+} from './documents.ts'
 import {
   endpoint,
-  type Outcome,
+  type JsonApiResult,
   type Resource,
   type V2Endpoint,
   type V2Request,
 } from './endpoint.ts'
-import { checkLog, policyCheckResource } from './resources/policy-results.ts'
+import { policyCheckLog, policyCheckResource } from './resources/policy-results.ts'
 import { runResource } from './resources/run.ts'
 import { workspaceResource } from './resources/workspace.ts'
 
@@ -26,7 +32,7 @@ const { v2Routes, POLICY_CHECK_INCLUDES } = v2
 export function policyCheckEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: POLICY_CHECK_INCLUDES }
   return [
-    endpoint(v2Routes.listPolicyChecks, (request) => answerList(context, request), included),
+    endpoint(v2Routes.listPolicyChecks, (request) => listResponse(context, request), included),
     endpoint(
       v2Routes.readPolicyCheck,
       (request) => {
@@ -35,25 +41,28 @@ export function policyCheckEndpoints(context: GovernanceContext): readonly V2End
           checkId: params.policy_check_id,
           right: 'read',
         })
-        return answer(found, (seen) =>
-          single(policyCheckResource(context, seen), includedIn(context, seen, request)),
+        return mapResult(found, (visible) =>
+          resourceDocument(
+            policyCheckResource(context, visible),
+            includedResources(context, visible, request),
+          ),
         )
       },
       included,
     ),
-    endpoint(v2Routes.readPolicyCheckOutput, (request) => readOutput(context, request)),
+    endpoint(v2Routes.readPolicyCheckOutput, (request) => readOutputRoute(context, request)),
     endpoint(
       v2Routes.overridePolicyCheck,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await overrideCheck(context, caller, {
             checkId: params.policy_check_id,
             comment: body?.comment ?? null,
           }),
-          (seen) => single(policyCheckResource(context, seen)),
+          (visible) => resourceDocument(policyCheckResource(context, visible)),
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findCheck(context, caller, {
             checkId: params.policy_check_id,
             right: 'overridePolicies',
@@ -63,39 +72,39 @@ export function policyCheckEndpoints(context: GovernanceContext): readonly V2End
   ]
 }
 
-function answerList(
+function listResponse(
   context: GovernanceContext,
   request: V2Request<typeof v2Routes.listPolicyChecks>,
-): Outcome {
+): JsonApiResult {
   const { caller, params, page } = request
   const found = findRun(context, caller, { runId: params.run_id, right: 'read' })
-  return answer(found, (seen) => {
-    const check = checkOf(context.store.tables, seen.run.id)
-    const all = check === undefined ? [] : [policyCheckResource(context, { ...seen, check })]
-    const { skip, take } = windowOf(page)
-    const items = page.isAsked ? all.slice(skip, skip + take) : all
-    const included = items.length === 0 ? {} : includedIn(context, seen, request)
-    return pagedOnRequest(request, { items, total: all.length, ...included })
+  return mapResult(found, (visible) => {
+    const check = findPolicyCheck(context.store.tables, visible.run.id)
+    const all = check === undefined ? [] : [policyCheckResource(context, { ...visible, check })]
+    const { offset, limit } = offsetAndLimit(page)
+    const items = page.isExplicitPage ? all.slice(offset, offset + limit) : all
+    const included = items.length === 0 ? {} : includedResources(context, visible, request)
+    return pageIfRequested(request, { items, total: all.length, ...included })
   })
 }
 
-function includedIn(
+function includedResources(
   context: GovernanceContext,
-  seen: SeenRun,
+  visible: VisibleRun,
   { caller, includes }: Pick<V2Request<Route>, 'caller' | 'includes'>,
 ): { readonly included?: readonly Resource[] } {
   if (includes.size === 0) return {}
-  const workspace = includes.has('run.workspace') ? [workspaceResource(context, seen)] : []
-  return { included: [runResource(context, seen, caller.userId), ...workspace] }
+  const workspace = includes.has('run.workspace') ? [workspaceResource(context, visible)] : []
+  return { included: [runResource(context, visible, caller.userId), ...workspace] }
 }
 
-function readOutput(
+function readOutputRoute(
   context: GovernanceContext,
   { caller, params }: V2Request<typeof v2Routes.readPolicyCheckOutput>,
-): Outcome {
+): JsonApiResult {
   const found = findCheck(context, caller, { checkId: params.policy_check_id, right: 'read' })
-  return answer(found, (seen) => {
-    const log = checkLog(seen)
+  return mapResult(found, (visible) => {
+    const log = policyCheckLog(visible)
     if (log === undefined) return NO_CONTENT
     const headers = { 'content-type': 'text/plain; charset=utf-8' }
     return ok({ kind: 'bytes', status: 200, bytes: Buffer.from(log), headers })

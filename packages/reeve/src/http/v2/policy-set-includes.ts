@@ -4,10 +4,10 @@ import {
   findProject,
   findVersion,
   findWorkspace,
-  setMembers,
+  listMemberIds,
   type GovernanceCaller,
   type GovernanceContext,
-  type SeenPolicySet,
+  type VisiblePolicySet,
 } from '../../governance/index.ts'
 import type { Resource } from './endpoint.ts'
 import { policyResource } from './resources/policy.ts'
@@ -15,31 +15,31 @@ import { policySetVersionResource } from './resources/policy-set.ts'
 import { projectResource } from './resources/project.ts'
 import { workspaceResource } from './resources/workspace.ts'
 
-interface Asking {
+interface IncludeRequest {
   readonly caller: GovernanceCaller
   readonly includes: ReadonlySet<string>
 }
 
 /** Returns the objects that sets refer to and the caller may read; others remain identifiers. */
-export function includedInSets(
+export function policySetIncludes(
   context: GovernanceContext,
-  sets: readonly SeenPolicySet[],
-  { caller, includes }: Asking,
+  sets: readonly VisiblePolicySet[],
+  { caller, includes }: IncludeRequest,
 ): { readonly included?: readonly Resource[] } {
   if (includes.size === 0) return {}
-  const asked = INCLUDES.filter(({ name }) => includes.has(name))
+  const requested = INCLUDES.filter(({ name }) => includes.has(name))
   return {
-    included: sets.flatMap((seen) =>
-      asked.flatMap(({ ids, find }) =>
-        ids(context, seen).flatMap((id) => find(context, caller, id) ?? []),
+    included: sets.flatMap((visible) =>
+      requested.flatMap(({ ids, find }) =>
+        ids(context, visible).flatMap((id) => find(context, caller, id) ?? []),
       ),
     ),
   }
 }
 
-interface Include {
+interface IncludeSpec {
   readonly name: (typeof v2.POLICY_SET_INCLUDES)[number]
-  readonly ids: (context: GovernanceContext, seen: SeenPolicySet) => readonly string[]
+  readonly ids: (context: GovernanceContext, seen: VisiblePolicySet) => readonly string[]
   readonly find: (
     context: GovernanceContext,
     caller: GovernanceCaller,
@@ -47,40 +47,52 @@ interface Include {
   ) => Resource | undefined
 }
 
-const INCLUDES: readonly Include[] = [
-  { name: 'policies', ids: members('policies'), find: policy },
-  { name: 'workspaces', ids: members('workspaces'), find: workspace },
-  { name: 'workspace_exclusions', ids: members('workspace-exclusions'), find: workspace },
-  { name: 'projects', ids: members('projects'), find: project },
-  { name: 'project_exclusions', ids: members('project-exclusions'), find: project },
-  { name: 'current_version', ids: (_, { set }) => some(set.currentVersionId), find: version },
-  { name: 'newest_version', ids: (_, { set }) => some(set.newestVersionId), find: version },
+const INCLUDES: readonly IncludeSpec[] = [
+  { name: 'policies', ids: memberIds('policies'), find: findPolicyResource },
+  { name: 'workspaces', ids: memberIds('workspaces'), find: findWorkspaceResource },
+  {
+    name: 'workspace_exclusions',
+    ids: memberIds('workspace-exclusions'),
+    find: findWorkspaceResource,
+  },
+  { name: 'projects', ids: memberIds('projects'), find: findProjectResource },
+  { name: 'project_exclusions', ids: memberIds('project-exclusions'), find: findProjectResource },
+  {
+    name: 'current_version',
+    ids: (_, { set }) => optionalId(set.currentVersionId),
+    find: findVersionResource,
+  },
+  {
+    name: 'newest_version',
+    ids: (_, { set }) => optionalId(set.newestVersionId),
+    find: findVersionResource,
+  },
 ]
 
-function members(relation: Parameters<typeof setMembers>[2]): Include['ids'] {
-  return ({ store }, { set }) => setMembers(store.tables, set.id, relation)
+function memberIds(relation: Parameters<typeof listMemberIds>[2]): IncludeSpec['ids'] {
+  return ({ store }, { set }) => listMemberIds(store.tables, set.id, relation)
 }
 
-function some(id: string | null): readonly string[] {
+function optionalId(id: string | null): readonly string[] {
   return id === null ? [] : [id]
 }
 
-function policy(...[context, caller, policyId]: Parameters<Include['find']>) {
-  const seen = findPolicy(context, caller, { policyId, right: 'read' })
-  return seen.ok ? policyResource(context.store.tables, seen.value) : undefined
+function findPolicyResource(...[context, caller, policyId]: Parameters<IncludeSpec['find']>) {
+  const visible = findPolicy(context, caller, { policyId, right: 'read' })
+  return visible.ok ? policyResource(context.store.tables, visible.value) : undefined
 }
 
-function workspace(...[context, caller, workspaceId]: Parameters<Include['find']>) {
-  const seen = findWorkspace(context, caller, { workspaceId })
-  return seen.ok ? workspaceResource(context, seen.value) : undefined
+function findWorkspaceResource(...[context, caller, workspaceId]: Parameters<IncludeSpec['find']>) {
+  const visible = findWorkspace(context, caller, { workspaceId })
+  return visible.ok ? workspaceResource(context, visible.value) : undefined
 }
 
-function project(...[context, caller, id]: Parameters<Include['find']>) {
-  const seen = findProject(context, caller, id)
-  return seen.ok ? projectResource(context.store.tables, seen.value) : undefined
+function findProjectResource(...[context, caller, id]: Parameters<IncludeSpec['find']>) {
+  const visible = findProject(context, caller, id)
+  return visible.ok ? projectResource(context.store.tables, visible.value) : undefined
 }
 
-function version(...[context, caller, versionId]: Parameters<Include['find']>) {
-  const seen = findVersion(context, caller, { versionId, right: 'read' })
-  return seen.ok ? policySetVersionResource(seen.value.version) : undefined
+function findVersionResource(...[context, caller, versionId]: Parameters<IncludeSpec['find']>) {
+  const visible = findVersion(context, caller, { versionId, right: 'read' })
+  return visible.ok ? policySetVersionResource(visible.value.version) : undefined
 }

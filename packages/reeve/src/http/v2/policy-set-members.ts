@@ -5,7 +5,7 @@ import {
   findPolicySet,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { answer, NO_CONTENT } from './documents.ts'
+import { mapResult, NO_CONTENT } from './documents.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
 
 const { v2Routes } = v2
@@ -18,7 +18,7 @@ export function policySetMemberEndpoints(context: GovernanceContext): readonly V
       endpoint(
         v2Routes[id],
         async ({ caller, params, body }) =>
-          answer(
+          mapResult(
             await changeTagSelectors(context, caller, {
               policySetId: params.policy_set_id,
               selectors: body.data,
@@ -27,7 +27,7 @@ export function policySetMemberEndpoints(context: GovernanceContext): readonly V
             () => NO_CONTENT,
           ),
         {
-          guard: ({ caller, params }) =>
+          authorize: ({ caller, params }) =>
             findPolicySet(context, caller, { policySetId: params.policy_set_id, right: 'update' }),
         },
       ),
@@ -70,7 +70,7 @@ function memberEndpoint(
   return endpoint(
     v2Routes[id],
     async ({ caller, params, body }) =>
-      answer(
+      mapResult(
         await changeSetMembers(context, caller, {
           policySetId: params.policy_set_id,
           relation,
@@ -80,7 +80,7 @@ function memberEndpoint(
         () => NO_CONTENT,
       ),
     {
-      guard: ({ caller, params }) =>
+      authorize: ({ caller, params }) =>
         findPolicySet(context, caller, { policySetId: params.policy_set_id, right: 'update' }),
     },
   )

@@ -3,65 +3,73 @@ import {
   createVersion,
   findPolicySet,
   findVersion,
-  setVersions,
+  listVersions,
   uploadVersion,
   uploadVersionByKey,
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { ok } from '@reeve/kit/result.ts'
-import { answer, created, paged, single, windowOf } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint } from './endpoint.ts'
-import { pathOf } from './resources/links.ts'
+import {
+  mapResult,
+  createdDocument,
+  pageDocument,
+  resourceDocument,
+  offsetAndLimit,
+} from './documents.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint } from './endpoint.ts'
+import { resourcePath } from './resources/links.ts'
 import { policySetVersionResource } from './resources/policy-set.ts'
 
 const { v2Routes } = v2
 
-/** The policies of a set as one archive. */
+/** Returns the routes of policy set versions: the policies of a set as one archive. */
 export function policySetVersionEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(v2Routes.listPolicySetVersions, (request) => {
       const { caller, params, page } = request
       const { policy_set_id: policySetId } = params
-      const seen = findPolicySet(context, caller, { policySetId, right: 'read' })
-      return answer(seen, ({ set }) => {
-        const all = setVersions(context.store.tables, set.id)
-        const { skip, take } = windowOf(page)
-        const items = all.slice(skip, skip + take).map((row) => policySetVersionResource(row))
-        return paged(request, { items, total: all.length })
+      const visible = findPolicySet(context, caller, { policySetId, right: 'read' })
+      return mapResult(visible, ({ set }) => {
+        const all = listVersions(context.store.tables, set.id)
+        const { offset, limit } = offsetAndLimit(page)
+        const items = all.slice(offset, offset + limit).map((row) => policySetVersionResource(row))
+        return pageDocument(request, { items, total: all.length })
       })
     }),
-    endpoint(v2Routes.createPolicySetVersion, async ({ caller, params, address }) =>
-      answer(await createVersion(context, caller, params.policy_set_id), (made) => {
-        const url = `${address.origin}${pathOf('uploads', 'policy-set-version', made.uploadKey)}`
-        return created(policySetVersionResource(made.version, url))
+    endpoint(v2Routes.createPolicySetVersion, async ({ caller, params, requestUrl }) =>
+      mapResult(await createVersion(context, caller, params.policy_set_id), (result) => {
+        const url = `${requestUrl.origin}${resourcePath('uploads', 'policy-set-version', result.uploadKey)}`
+        return createdDocument(policySetVersionResource(result.version, url))
       }),
     ),
     endpoint(v2Routes.readPolicySetVersion, ({ caller, params }) => {
       const { policy_set_version_id: versionId } = params
-      const seen = findVersion(context, caller, { versionId, right: 'read' })
-      return answer(seen, ({ version }) => single(policySetVersionResource(version)))
+      const visible = findVersion(context, caller, { versionId, right: 'read' })
+      return mapResult(visible, ({ version }) =>
+        resourceDocument(policySetVersionResource(version)),
+      )
     }),
     endpoint(
       v2Routes.uploadKeyedPolicySetVersion,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await uploadVersionByKey(context, caller, { uploadKey: params.upload_key, bytes: body }),
-          () => STORED,
+          () => UPLOADED,
         ),
-      { isOpen: true },
+      { isPublic: true },
     ),
     endpoint(
       v2Routes.uploadPolicySetVersion,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await uploadVersion(context, caller, {
             versionId: params.policy_set_version_id,
             bytes: body,
           }),
-          () => STORED,
+          () => UPLOADED,
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findVersion(context, caller, {
             versionId: params.policy_set_version_id,
             right: 'update',
@@ -71,4 +79,4 @@ export function policySetVersionEndpoints(context: GovernanceContext): readonly 
   ]
 }
 
-const STORED: Outcome = ok({ kind: 'empty', status: 200 })
+const UPLOADED: JsonApiResult = ok({ kind: 'empty', status: 200 })

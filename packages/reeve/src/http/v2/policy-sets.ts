@@ -2,15 +2,22 @@ import { v2 } from '@reeve/contract'
 import {
   createPolicySet,
   deletePolicySet,
-  findPolicySeat,
+  findPolicyOrganization,
   findPolicySet,
   listPolicySets,
   updatePolicySet,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { answer, created, NO_CONTENT, paged, single, windowOf } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
-import { includedInSets } from './policy-set-includes.ts'
+import {
+  mapResult,
+  createdDocument,
+  NO_CONTENT,
+  pageDocument,
+  resourceDocument,
+  offsetAndLimit,
+} from './documents.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { policySetIncludes } from './policy-set-includes.ts'
 import { policySetResource } from './resources/policy-set.ts'
 
 const { v2Routes, POLICY_SET_INCLUDES } = v2
@@ -19,20 +26,20 @@ export function policySetEndpoints(context: GovernanceContext): readonly V2Endpo
   const { tables } = context.store
   const includes = { includes: POLICY_SET_INCLUDES }
   return [
-    endpoint(v2Routes.listPolicySets, (request) => answerList(context, request), includes),
+    endpoint(v2Routes.listPolicySets, (request) => listResponse(context, request), includes),
     endpoint(
       v2Routes.createPolicySet,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await createPolicySet(context, caller, {
             organizationName: params.organization_name,
             data: body.data,
           }),
-          (seen) => created(policySetResource(tables, seen)),
+          (visible) => createdDocument(policySetResource(tables, visible)),
         ),
       {
-        guard: ({ caller, params }) =>
-          findPolicySeat(context, caller, {
+        authorize: ({ caller, params }) =>
+          findPolicyOrganization(context, caller, {
             organizationName: params.organization_name,
             right: 'update',
           }),
@@ -46,8 +53,11 @@ export function policySetEndpoints(context: GovernanceContext): readonly V2Endpo
           policySetId: params.policy_set_id,
           right: 'read',
         })
-        return answer(found, (seen) =>
-          single(policySetResource(tables, seen), includedInSets(context, [seen], request)),
+        return mapResult(found, (visible) =>
+          resourceDocument(
+            policySetResource(tables, visible),
+            policySetIncludes(context, [visible], request),
+          ),
         )
       },
       includes,
@@ -55,41 +65,41 @@ export function policySetEndpoints(context: GovernanceContext): readonly V2Endpo
     endpoint(
       v2Routes.updatePolicySet,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await updatePolicySet(context, caller, {
             policySetId: params.policy_set_id,
             data: body.data,
           }),
-          (seen) => single(policySetResource(tables, seen)),
+          (visible) => resourceDocument(policySetResource(tables, visible)),
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findPolicySet(context, caller, { policySetId: params.policy_set_id, right: 'update' }),
       },
     ),
     endpoint(v2Routes.deletePolicySet, async ({ caller, params }) =>
-      answer(await deletePolicySet(context, caller, params.policy_set_id), () => NO_CONTENT),
+      mapResult(await deletePolicySet(context, caller, params.policy_set_id), () => NO_CONTENT),
     ),
   ]
 }
 
-function answerList(
+function listResponse(
   context: GovernanceContext,
   request: V2Request<typeof v2Routes.listPolicySets>,
-): Outcome {
+): JsonApiResult {
   const { caller, params, query, page } = request
   const found = listPolicySets(context, caller, {
     organizationName: params.organization_name,
-    part: query['search[name]'],
+    nameContains: query['search[name]'],
     kind: query['filter[kind]'],
     versioned: query['filter[versioned]'],
-    ...windowOf(page),
+    ...offsetAndLimit(page),
   })
-  return answer(found, ({ sets, total }) =>
-    paged(request, {
-      items: sets.map((seen) => policySetResource(context.store.tables, seen)),
+  return mapResult(found, ({ sets, total }) =>
+    pageDocument(request, {
+      items: sets.map((visible) => policySetResource(context.store.tables, visible)),
       total,
-      ...includedInSets(context, sets, request),
+      ...policySetIncludes(context, sets, request),
     }),
   )
 }

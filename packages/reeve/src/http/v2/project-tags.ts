@@ -4,11 +4,11 @@ import {
   findProject,
   findTaggableProject,
   projectEffectiveTags,
-  tagsOf,
+  ownTags,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { answer, NO_CONTENT, whole } from './documents.ts'
-import { tagsRule } from './draft.ts'
+import { mapResult, NO_CONTENT, listDocument } from './documents.ts'
+import { tagBindingRule } from './draft.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
 import {
   changedTagBindingResource,
@@ -18,50 +18,50 @@ import {
 
 const { v2Routes } = v2
 
-/** Their tag bindings, and their aliases. */
+/** Returns the routes of a project's tag bindings. */
 export function projectTagEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
-  const draftRule = tagsRule('/data')
-  const guards = {
+  const draftRule = tagBindingRule('/data')
+  const modes = {
     add: { isWholeSet: false },
     replace: { isWholeSet: true },
   }
   return [
     ...[v2Routes.listProjectTagBindings, v2Routes.listProjectTagBindingMembers].map((route) =>
       endpoint(route, ({ caller, params }) =>
-        answer(findProject(context, caller, params.project_id), ({ project }) =>
-          whole(tagsOf(tables, project.id).map(tagBindingResource)),
+        mapResult(findProject(context, caller, params.project_id), ({ project }) =>
+          listDocument(ownTags(tables, project.id).map(tagBindingResource)),
         ),
       ),
     ),
     endpoint(v2Routes.listProjectEffectiveTagBindings, ({ caller, params }) =>
-      answer(findProject(context, caller, params.project_id), ({ project }) =>
-        whole(projectEffectiveTags(tables, project.id).map(effectiveTagBindingResource)),
+      mapResult(findProject(context, caller, params.project_id), ({ project }) =>
+        listDocument(projectEffectiveTags(tables, project.id).map(effectiveTagBindingResource)),
       ),
     ),
     endpoint(
       v2Routes.updateProjectTagBindings,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await changeProjectTags(context, caller, {
-            ...guards.add,
+            ...modes.add,
             projectId: params.project_id,
             tags: body.data,
           }),
-          (named) => whole(named.map(changedTagBindingResource)),
+          (named) => listDocument(named.map(changedTagBindingResource)),
         ),
       {
-        guard: ({ caller, params }) =>
-          findTaggableProject(context, caller, { ...guards.add, projectId: params.project_id }),
-        draftRule,
+        authorize: ({ caller, params }) =>
+          findTaggableProject(context, caller, { ...modes.add, projectId: params.project_id }),
+        crossFieldRule: draftRule,
       },
     ),
     ...(['addProjectTagBindings', 'replaceProjectTagBindings'] as const).map((id) => {
-      const mode = id === 'addProjectTagBindings' ? guards.add : guards.replace
+      const mode = id === 'addProjectTagBindings' ? modes.add : modes.replace
       return endpoint(
         v2Routes[id],
         async ({ caller, params, body }) =>
-          answer(
+          mapResult(
             await changeProjectTags(context, caller, {
               ...mode,
               projectId: params.project_id,
@@ -70,9 +70,9 @@ export function projectTagEndpoints(context: GovernanceContext): readonly V2Endp
             () => NO_CONTENT,
           ),
         {
-          guard: ({ caller, params }) =>
+          authorize: ({ caller, params }) =>
             findTaggableProject(context, caller, { ...mode, projectId: params.project_id }),
-          draftRule,
+          crossFieldRule: draftRule,
         },
       )
     }),

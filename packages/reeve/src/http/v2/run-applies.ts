@@ -1,34 +1,37 @@
 import { v2 } from '@reeve/contract'
 import {
   findApply,
-  findLog,
+  openLogKey,
   logLength,
   readLog,
   readRunFile,
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
-import { UNSEEN } from '../../model/index.ts'
-import { answer, single } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
-import { waitForRow, type WaitHost } from './row-waits.ts'
+import { NOT_FOUND } from '../../model/index.ts'
+import { mapResult, resourceDocument } from './documents.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { waitForRow, type WaitDeps } from './row-waits.ts'
 import { applyResource } from './resources/run.ts'
 
 const { v2Routes } = v2
 
-/** Applies, and the logs of both halves of a run. */
-export function runApplyEndpoints(host: WaitHost): readonly V2Endpoint[] {
+/** Returns the routes of applies, and of the logs of plans and applies. */
+export function runApplyEndpoints(host: WaitDeps): readonly V2Endpoint[] {
   const { context } = host
   return [
-    endpoint(v2Routes.readApply, ({ caller, params, address }) =>
-      answer(findApply(context, caller, { applyId: params.apply_id, right: 'read' }), (seen) => {
-        const apply = applyResource({ context, origin: address.origin }, seen)
-        return apply === undefined ? err(UNSEEN) : single(apply)
-      }),
+    endpoint(v2Routes.readApply, ({ caller, params, requestUrl }) =>
+      mapResult(
+        findApply(context, caller, { applyId: params.apply_id, right: 'read' }),
+        (visible) => {
+          const apply = applyResource({ context, origin: requestUrl.origin }, visible)
+          return apply === undefined ? err(NOT_FOUND) : resourceDocument(apply)
+        },
+      ),
     ),
     endpoint(v2Routes.readErroredState, (request) => readErroredState(context, request)),
-    endpoint(v2Routes.readRunLog, (request) => readRange(host, request), {
-      isOpen: true,
+    endpoint(v2Routes.readRunLog, (request) => readLogRange(host, request), {
+      isPublic: true,
       isUnlimited: true,
     }),
   ]
@@ -37,24 +40,24 @@ export function runApplyEndpoints(host: WaitHost): readonly V2Endpoint[] {
 async function readErroredState(
   context: GovernanceContext,
   { caller, params }: V2Request<typeof v2Routes.readErroredState>,
-): Promise<Outcome> {
-  const seen = findApply(context, caller, { applyId: params.apply_id, right: 'readState' })
-  if (!seen.ok) return seen
-  const bytes = await readRunFile(context, seen.value.run.id, 'errored-state')
-  if (bytes === undefined) return err(UNSEEN)
-  return ok({ kind: 'bytes', status: 200, bytes, headers: { 'content-type': v2.OCTETS_TYPE } })
+): Promise<JsonApiResult> {
+  const visible = findApply(context, caller, { applyId: params.apply_id, right: 'readState' })
+  if (!visible.ok) return visible
+  const bytes = await readRunFile(context, visible.value.run.id, 'errored-state')
+  if (bytes === undefined) return err(NOT_FOUND)
+  return ok({ kind: 'bytes', status: 200, bytes, headers: { 'content-type': v2.BINARY_TYPE } })
 }
 
 const LIMIT_DEFAULT = 65_536
-/** Clients poll: one that is held back until something is written polls less. */
+/** Long polling: clients whose request waits for new output poll less often. */
 const WAIT_SECONDS = 5
 
-async function readRange(
-  host: WaitHost,
+async function readLogRange(
+  host: WaitDeps,
   { params, query, tenant }: V2Request<typeof v2Routes.readRunLog>,
-): Promise<Outcome> {
+): Promise<JsonApiResult> {
   const { context } = host
-  const found = findLog(context, params.upload_key)
+  const found = openLogKey(context, params.upload_key)
   if (!found.ok) return found
   const { offset = 0, limit = LIMIT_DEFAULT } = query
   const hasMore = (): boolean => logLength(context, found.value) > offset
@@ -65,7 +68,7 @@ async function readRange(
     {
       tenant,
       seconds: WAIT_SECONDS,
-      isOver,
+      isDone: isOver,
     },
   )
   const bytes = await readLog(context, found.value, { offset, limit })

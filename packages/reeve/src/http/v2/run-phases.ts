@@ -13,30 +13,33 @@ import {
   type PhaseCall,
 } from '../../governance/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
-import { UNSEEN } from '../../model/index.ts'
-import { answer, NO_CONTENT } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
-import { waitForRow, type WaitHost } from './row-waits.ts'
+import { NOT_FOUND } from '../../model/index.ts'
+import { mapResult, NO_CONTENT } from './documents.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { waitForRow, type WaitDeps } from './row-waits.ts'
 
 const { v2Routes } = v2
 
-/** Runners authenticate with the token of their phase, which is no token of this API. */
-const RUNNER = { isOpen: true, isUnlimited: true } as const
+/**
+ * Options of the runner's routes: runners authenticate with the token of their phase, which is not
+ * a token of this API.
+ */
+const RUNNER_OPTIONS = { isPublic: true, isUnlimited: true } as const
 
 /** Returns the routes for the runner of a phase. */
-export function runPhaseEndpoints(host: WaitHost): readonly V2Endpoint[] {
+export function runPhaseEndpoints(host: WaitDeps): readonly V2Endpoint[] {
   const { context } = host
   return [
     endpoint(
       v2Routes.startRunPhase,
       async ({ params, body }) =>
-        answer(await startPhase(context, { phaseId: params.phase_id, ...body }), json),
-      RUNNER,
+        mapResult(await startPhase(context, { phaseId: params.phase_id, ...body }), jsonResponse),
+      RUNNER_OPTIONS,
     ),
     endpoint(
       v2Routes.readPhaseConfiguration,
-      async (request) => fileAnswer(await readPhaseConfiguration(context, callOf(request))),
-      RUNNER,
+      async (request) => fileResponse(await readPhaseConfiguration(context, phaseCallOf(request))),
+      RUNNER_OPTIONS,
     ),
     ...stateEndpoints(host),
     ...fileEndpoints(host),
@@ -44,63 +47,67 @@ export function runPhaseEndpoints(host: WaitHost): readonly V2Endpoint[] {
       v2Routes.writePhaseLog,
       async (request) => {
         const { query, body } = request
-        const call = { ...callOf(request), offset: query.offset, bytes: body }
-        return answer(await writePhaseLog(context, call), () => NO_CONTENT)
+        const call = { ...phaseCallOf(request), offset: query.offset, bytes: body }
+        return mapResult(await writePhaseLog(context, call), () => NO_CONTENT)
       },
-      RUNNER,
+      RUNNER_OPTIONS,
     ),
-    endpoint(v2Routes.readPhaseControl, (request) => readControl(host, request), RUNNER),
+    endpoint(
+      v2Routes.readPhaseControl,
+      (request) => readControlRoute(host, request),
+      RUNNER_OPTIONS,
+    ),
     endpoint(
       v2Routes.finishRunPhase,
       async (request) => {
-        const call = { ...callOf(request), end: request.body }
-        return answer(await finishPhase(context, call), () => NO_CONTENT)
+        const call = { ...phaseCallOf(request), end: request.body }
+        return mapResult(await finishPhase(context, call), () => NO_CONTENT)
       },
-      RUNNER,
+      RUNNER_OPTIONS,
     ),
   ]
 }
 
-function stateEndpoints({ context }: WaitHost): readonly V2Endpoint[] {
+function stateEndpoints({ context }: WaitDeps): readonly V2Endpoint[] {
   return [
     endpoint(
       v2Routes.readPhaseState,
-      async (request) => fileAnswer(await readPhaseState(context, callOf(request))),
-      RUNNER,
+      async (request) => fileResponse(await readPhaseState(context, phaseCallOf(request))),
+      RUNNER_OPTIONS,
     ),
     endpoint(
       v2Routes.writePhaseState,
       async (request) => {
-        const call = { ...callOf(request), bytes: request.body }
-        return answer(await writePhaseState(context, call), () => NO_CONTENT)
+        const call = { ...phaseCallOf(request), bytes: request.body }
+        return mapResult(await writePhaseState(context, call), () => NO_CONTENT)
       },
-      RUNNER,
+      RUNNER_OPTIONS,
     ),
   ]
 }
 
-function fileEndpoints({ context }: WaitHost): readonly V2Endpoint[] {
+function fileEndpoints({ context }: WaitDeps): readonly V2Endpoint[] {
   return [
     endpoint(
       v2Routes.readPhaseFile,
       async (request) => {
-        const seen = findPhase(context, callOf(request))
-        if (!seen.ok) return seen
+        const visible = findPhase(context, phaseCallOf(request))
+        if (!visible.ok) return visible
         const name = fileName(request.params.file_name)
-        if (name === undefined) return err(UNSEEN)
-        return fileAnswer(ok(await readRunFile(context, seen.value.run.id, name)))
+        if (name === undefined) return err(NOT_FOUND)
+        return fileResponse(ok(await readRunFile(context, visible.value.run.id, name)))
       },
-      RUNNER,
+      RUNNER_OPTIONS,
     ),
     endpoint(
       v2Routes.writePhaseFile,
       async (request) => {
         const name = fileName(request.params.file_name)
-        if (name === undefined) return err(UNSEEN)
-        const call = { ...callOf(request), name, bytes: request.body }
-        return answer(await writePhaseFile(context, call), () => NO_CONTENT)
+        if (name === undefined) return err(NOT_FOUND)
+        const call = { ...phaseCallOf(request), name, bytes: request.body }
+        return mapResult(await writePhaseFile(context, call), () => NO_CONTENT)
       },
-      RUNNER,
+      RUNNER_OPTIONS,
     ),
   ]
 }
@@ -110,7 +117,7 @@ interface PhaseRequest {
   readonly headers: IncomingHttpHeaders
 }
 
-function callOf({ params, headers }: PhaseRequest): PhaseCall {
+function phaseCallOf({ params, headers }: PhaseRequest): PhaseCall {
   const [scheme = '', token] = (headers.authorization ?? '').split(' ')
   const isBearer = scheme.toLowerCase() === 'bearer'
   return { phaseId: params.phase_id, token: isBearer ? token : undefined }
@@ -120,16 +127,16 @@ function fileName(text: string): v2.RunFileName | undefined {
   return v2.RUN_FILES.find((name) => name === text)
 }
 
-type Found = Awaited<ReturnType<typeof readPhaseConfiguration>>
+type FileResult = Awaited<ReturnType<typeof readPhaseConfiguration>>
 
-function fileAnswer(found: Found): Outcome {
+function fileResponse(found: FileResult): JsonApiResult {
   if (!found.ok) return found
   const bytes = found.value
   if (bytes === undefined) return NO_CONTENT
-  return ok({ kind: 'bytes', status: 200, bytes, headers: { 'content-type': v2.OCTETS_TYPE } })
+  return ok({ kind: 'bytes', status: 200, bytes, headers: { 'content-type': v2.BINARY_TYPE } })
 }
 
-function json(value: object): Outcome {
+function jsonResponse(value: object): JsonApiResult {
   const bytes = new TextEncoder().encode(JSON.stringify(value))
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
   return ok({ kind: 'bytes', status: 200, bytes, headers })
@@ -137,17 +144,17 @@ function json(value: object): Outcome {
 
 const CONTROL_WAIT_SECONDS = 20
 
-async function readControl(
-  host: WaitHost,
+async function readControlRoute(
+  host: WaitDeps,
   request: V2Request<typeof v2Routes.readPhaseControl>,
-): Promise<Outcome> {
+): Promise<JsonApiResult> {
   const { context } = host
-  const call = callOf(request)
+  const call = phaseCallOf(request)
   const { wait = CONTROL_WAIT_SECONDS, known = 'none' } = request.query
-  const find = () => findPhase(context, call)
+  const findCurrentPhase = () => findPhase(context, call)
   const isOver = (): boolean => {
-    const seen = find()
-    return !seen.ok || seen.value.phase.cancellation !== known
+    const visible = findCurrentPhase()
+    return !visible.ok || visible.value.phase.cancellation !== known
   }
   await waitForRow(
     host,
@@ -155,8 +162,10 @@ async function readControl(
     {
       tenant: request.tenant,
       seconds: wait,
-      isOver,
+      isDone: isOver,
     },
   )
-  return answer(find(), ({ phase }) => json({ cancellation: phase.cancellation }))
+  return mapResult(findCurrentPhase(), ({ phase }) =>
+    jsonResponse({ cancellation: phase.cancellation }),
+  )
 }

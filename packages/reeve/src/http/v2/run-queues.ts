@@ -1,12 +1,12 @@
 import { v2 } from '@reeve/contract'
 import {
-  capacityOf,
+  queueCounts,
   findRun,
-  findSeat,
+  findOrganization,
   queuedRuns,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { answer, paged, single, windowOf } from './documents.ts'
+import { mapResult, pageDocument, resourceDocument, offsetAndLimit } from './documents.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
 import { runResource } from './resources/run.ts'
 
@@ -18,24 +18,27 @@ export function runQueueEndpoints(context: GovernanceContext): readonly V2Endpoi
   return [
     endpoint(v2Routes.listQueuedRuns, (request) => {
       const { caller, params, page } = request
-      return answer(findSeat(context, caller, params.organization_name), ({ organization }) => {
-        const seen = queuedRuns(tables, organization.id).flatMap(({ id }) => {
-          const found = findRun(context, caller, { runId: id, right: 'read' })
-          return found.ok ? [found.value] : []
-        })
-        const { skip, take } = windowOf(page)
-        const items = seen
-          .slice(skip, skip + take)
-          .map((run) => runResource(context, run, caller.userId))
-        return paged(request, { items, total: seen.length })
-      })
+      return mapResult(
+        findOrganization(context, caller, params.organization_name),
+        ({ organization }) => {
+          const visible = queuedRuns(tables, organization.id).flatMap(({ id }) => {
+            const found = findRun(context, caller, { runId: id, right: 'read' })
+            return found.ok ? [found.value] : []
+          })
+          const { offset, limit } = offsetAndLimit(page)
+          const items = visible
+            .slice(offset, offset + limit)
+            .map((run) => runResource(context, run, caller.userId))
+          return pageDocument(request, { items, total: visible.length })
+        },
+      )
     }),
     endpoint(v2Routes.readOrganizationCapacity, ({ caller, params }) =>
-      answer(findSeat(context, caller, params.organization_name), ({ organization }) =>
-        single({
+      mapResult(findOrganization(context, caller, params.organization_name), ({ organization }) =>
+        resourceDocument({
           id: organization.name,
           type: 'organization-capacity',
-          attributes: capacityOf(tables, organization.id),
+          attributes: queueCounts(tables, organization.id),
         }),
       ),
     ),

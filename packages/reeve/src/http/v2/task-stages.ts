@@ -1,20 +1,20 @@
 import { v2 } from '@reeve/contract'
 import {
-  evaluationsOf,
+  listEvaluations,
   findRun,
   findStage,
   overrideStage,
-  stageOf,
+  findTaskStage,
   type GovernanceContext,
-  type SeenStage,
+  type VisibleStage,
 } from '../../governance/index.ts'
-import { answer, paged, single, windowOf } from './documents.ts'
+import { mapResult, pageDocument, resourceDocument, offsetAndLimit } from './documents.ts'
 import { endpoint, type Resource, type V2Endpoint } from './endpoint.ts'
 import { policyEvaluationResource, taskStageResource } from './resources/policy-results.ts'
 
 const { v2Routes, TASK_STAGE_INCLUDES } = v2
 
-/** The part of a run in which `opa` policies are evaluated. */
+/** Returns the routes of task stages, in which a run's `opa` policies are evaluated. */
 export function taskStageEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const includes = { includes: TASK_STAGE_INCLUDES }
   return [
@@ -23,14 +23,14 @@ export function taskStageEndpoints(context: GovernanceContext): readonly V2Endpo
       (request) => {
         const { caller, params, page } = request
         const found = findRun(context, caller, { runId: params.run_id, right: 'read' })
-        return answer(found, (seen) => {
-          const stage = stageOf(context.store.tables, seen.run.id)
-          const all = stage === undefined ? [] : [{ ...seen, stage }]
-          const { skip, take } = windowOf(page)
-          const shown = all.slice(skip, skip + take)
-          const items = shown.map((one) => taskStageResource(context, one))
-          const included = includedIn(context, shown, request.includes)
-          return paged(request, { items, total: all.length, ...included })
+        return mapResult(found, (visible) => {
+          const stage = findTaskStage(context.store.tables, visible.run.id)
+          const all = stage === undefined ? [] : [{ ...visible, stage }]
+          const { offset, limit } = offsetAndLimit(page)
+          const onPage = all.slice(offset, offset + limit)
+          const items = onPage.map((one) => taskStageResource(context, one))
+          const included = includedEvaluations(context, onPage, request.includes)
+          return pageDocument(request, { items, total: all.length, ...included })
         })
       },
       includes,
@@ -40,8 +40,11 @@ export function taskStageEndpoints(context: GovernanceContext): readonly V2Endpo
       (request) => {
         const { caller, params } = request
         const found = findStage(context, caller, { stageId: params.task_stage_id, right: 'read' })
-        return answer(found, (seen) =>
-          single(taskStageResource(context, seen), includedIn(context, [seen], request.includes)),
+        return mapResult(found, (visible) =>
+          resourceDocument(
+            taskStageResource(context, visible),
+            includedEvaluations(context, [visible], request.includes),
+          ),
         )
       },
       includes,
@@ -49,30 +52,30 @@ export function taskStageEndpoints(context: GovernanceContext): readonly V2Endpo
     endpoint(
       v2Routes.overrideTaskStage,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await overrideStage(context, caller, {
             stageId: params.task_stage_id,
             comment: body?.comment ?? null,
           }),
-          (seen) => single(taskStageResource(context, seen)),
+          (visible) => resourceDocument(taskStageResource(context, visible)),
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findStage(context, caller, { stageId: params.task_stage_id, right: 'overridePolicies' }),
       },
     ),
   ]
 }
 
-function includedIn(
+function includedEvaluations(
   { store }: GovernanceContext,
-  stages: readonly SeenStage[],
+  stages: readonly VisibleStage[],
   includes: ReadonlySet<string>,
 ): { readonly included?: readonly Resource[] } {
   if (!includes.has('policy_evaluations')) return {}
   return {
     included: stages.flatMap(({ stage }) =>
-      evaluationsOf(store.tables, stage.id).map(policyEvaluationResource),
+      listEvaluations(store.tables, stage.id).map(policyEvaluationResource),
     ),
   }
 }

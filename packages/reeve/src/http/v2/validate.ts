@@ -20,7 +20,7 @@ interface BodySchema extends JsonSchema {
   readonly maxItems?: number
 }
 
-/** A validated body: known members only, nulls kept; or its problems. */
+/** A validated body with its known members only, including nulls, or its problems. */
 export interface Validated {
   readonly value: unknown
   /** One problem for each broken rule, in the order of the schema. */
@@ -37,7 +37,7 @@ export type WriteJson = (value: unknown) => JsonBytes
  * encoded as JSON.
  */
 export function compileValidator(schema: TSchema, writeJson: WriteJson = jsonBytes): Validator {
-  const check = compile(schema, writeJson)
+  const check = compileCheck(schema, writeJson)
   return (value) => {
     const problems: AttributeProblem[] = []
     const cleaned = check(value, '', problems)
@@ -51,31 +51,32 @@ function jsonBytes(value: unknown): JsonBytes {
   return { json: Buffer.from(JSON.stringify(value)) }
 }
 
-function compile(schema: BodySchema, writeJson: WriteJson): Check {
-  if (schema.anyOf !== undefined) return anyOf(schema.anyOf, writeJson)
-  if (schema.const !== undefined) return oneOf([schema.const])
+function compileCheck(schema: BodySchema, writeJson: WriteJson): Check {
+  if (schema.anyOf !== undefined) return checkAnyOf(schema.anyOf, writeJson)
+  if (schema.const !== undefined) return checkOneOf([schema.const])
   // An enum whose values depend on other fields: the handler validates the value.
-  if (schema.enum !== undefined) return v2.isRuledTogether(schema) ? text({}) : oneOf(schema.enum)
+  if (schema.enum !== undefined)
+    return v2.isDependentEnum(schema) ? checkText({}) : checkOneOf(schema.enum)
   switch (schema.type) {
     case 'object':
       return schema.properties === undefined
-        ? freeFormObject(writeJson)
-        : object(schema, schema.properties, writeJson)
+        ? checkFreeFormObject(writeJson)
+        : checkObject(schema, schema.properties, writeJson)
     case 'array':
-      return array(schema, writeJson)
+      return checkArray(schema, writeJson)
     case 'string':
-      return text(schema)
+      return checkText(schema)
     case 'integer':
     case 'number':
-      return number(schema)
+      return checkNumber(schema)
     case 'boolean':
-      return plain('boolean', 'must be true or false')
+      return checkPrimitive('boolean', 'must be true or false')
     default:
-      return freeForm
+      return checkFreeForm
   }
 }
 
-function object(
+function checkObject(
   schema: BodySchema,
   properties: Readonly<Record<string, BodySchema>>,
   writeJson: WriteJson,
@@ -83,48 +84,50 @@ function object(
   const required = new Set(schema.required ?? [])
   const members = Object.entries(properties).map(([name, property]) => ({
     name,
-    check: compile(property, writeJson),
+    check: compileCheck(property, writeJson),
     isRequired: required.has(name),
     // Report the missing members of a missing object, too: `Name can't be blank`.
     standIn: property.type === 'object' ? {} : undefined,
   }))
   return (value, pointer, problems) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      problems.push(problem(pointer, 'must be an object'))
+      problems.push(attributeProblem(pointer, 'must be an object'))
       return undefined
     }
     const cleaned: Record<string, unknown> = {}
-    for (const { name, check, isRequired, standIn } of members) {
-      const at = `${pointer}/${name}`
-      const given: unknown = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
-      if (given !== undefined) cleaned[name] = check(given, at, problems)
-      else if (isRequired) requireMember({ at, check, standIn }, problems)
+    for (const { name, check, isRequired, standIn: emptyObject } of members) {
+      const memberPointer = `${pointer}/${name}`
+      const memberValue: unknown = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
+      if (memberValue !== undefined) cleaned[name] = check(memberValue, memberPointer, problems)
+      else if (isRequired)
+        requireMember({ pointer: memberPointer, check, standIn: emptyObject }, problems)
     }
     return cleaned
   }
 }
 
 function requireMember(
-  { at, check, standIn }: { at: string; check: Check; standIn: object | undefined },
+  { pointer, check, standIn }: { pointer: string; check: Check; standIn: object | undefined },
   problems: AttributeProblem[],
 ): void {
-  const before = problems.length
-  if (standIn !== undefined) check(standIn, at, problems)
-  if (problems.length === before) problems.push(problem(at, "can't be blank"))
+  const countBefore = problems.length
+  if (standIn !== undefined) check(standIn, pointer, problems)
+  if (problems.length === countBefore) problems.push(attributeProblem(pointer, "can't be blank"))
 }
 
-function array(schema: BodySchema, writeJson: WriteJson): Check {
-  const check = compile(schema.items ?? {}, writeJson)
+function checkArray(schema: BodySchema, writeJson: WriteJson): Check {
+  const check = compileCheck(schema.items ?? {}, writeJson)
   const { minItems = 0, maxItems = Infinity } = schema
   return (value, pointer, problems) => {
     if (!Array.isArray(value)) {
-      problems.push(problem(pointer, 'must be a list'))
+      problems.push(attributeProblem(pointer, 'must be a list'))
       return []
     }
-    if (value.length < minItems) problems.push(problem(pointer, "can't be blank"))
+    if (value.length < minItems) problems.push(attributeProblem(pointer, "can't be blank"))
     if (value.length > maxItems) {
-      const words = refusalOf(schema, 'maxItems') ?? `has too many items (maximum is ${maxItems})`
-      problems.push(problem(pointer, words))
+      const message =
+        customMessage(schema, 'maxItems') ?? `has too many items (maximum is ${maxItems})`
+      problems.push(attributeProblem(pointer, message))
       return []
     }
     return value.map((item, i) => check(item, `${pointer}/${i}`, problems))
@@ -134,29 +137,29 @@ function array(schema: BodySchema, writeJson: WriteJson): Check {
 /** Longer texts are not matched against patterns: they exceed the length limit. */
 const PATTERN_CHARS_MAX = 64 * 1024
 
-function text(schema: BodySchema): Check {
+function checkText(schema: BodySchema): Check {
   const { minLength = 0, maxLength = Infinity, format } = schema
   const pattern = schema.pattern === undefined ? undefined : new RegExp(schema.pattern, 'u')
   return (value, pointer, problems) => {
     if (typeof value !== 'string') {
-      problems.push(problem(pointer, value === null ? "can't be blank" : 'must be text'))
+      problems.push(attributeProblem(pointer, value === null ? "can't be blank" : 'must be text'))
       return undefined
     }
     if (value.trim() === '' && minLength > 0) {
-      problems.push(problem(pointer, "can't be blank"))
+      problems.push(attributeProblem(pointer, "can't be blank"))
       return value
     }
     // A character has at most two code units.
     const length = value.length > 2 * maxLength ? value.length : [...value].length
     if (length < minLength)
-      problems.push(problem(pointer, `is too short (minimum is ${minLength} characters)`))
+      problems.push(attributeProblem(pointer, `is too short (minimum is ${minLength} characters)`))
     if (length > maxLength)
-      problems.push(problem(pointer, `is too long (maximum is ${maxLength} characters)`))
-    const isRead = value.length <= PATTERN_CHARS_MAX
-    if (pattern !== undefined && isRead && !pattern.test(value))
-      problems.push(problem(pointer, refusalOf(schema, 'pattern') ?? 'is invalid'))
+      problems.push(attributeProblem(pointer, `is too long (maximum is ${maxLength} characters)`))
+    const isMatchable = value.length <= PATTERN_CHARS_MAX
+    if (pattern !== undefined && isMatchable && !pattern.test(value))
+      problems.push(attributeProblem(pointer, customMessage(schema, 'pattern') ?? 'is invalid'))
     if (format === 'date-time' && !isTime(value))
-      problems.push(problem(pointer, 'is not a time like 2026-01-31T09:07:05.123Z'))
+      problems.push(attributeProblem(pointer, 'is not a time like 2026-01-31T09:07:05.123Z'))
     return value
   }
 }
@@ -167,66 +170,67 @@ function isTime(value: string): boolean {
   return TIME.test(value) && !Number.isNaN(Date.parse(value))
 }
 
-function number(schema: BodySchema): Check {
+function checkNumber(schema: BodySchema): Check {
   const { minimum = -Infinity, maximum = Infinity } = schema
   return (value, pointer, problems) => {
     if (typeof value !== 'number' || (schema.type === 'integer' && !Number.isSafeInteger(value)))
-      problems.push(problem(pointer, 'must be a whole number'))
-    else if (value < minimum) problems.push(problem(pointer, `must be at least ${minimum}`))
-    else if (value > maximum) problems.push(problem(pointer, `must be at most ${maximum}`))
+      problems.push(attributeProblem(pointer, 'must be a whole number'))
+    else if (value < minimum)
+      problems.push(attributeProblem(pointer, `must be at least ${minimum}`))
+    else if (value > maximum) problems.push(attributeProblem(pointer, `must be at most ${maximum}`))
     return value
   }
 }
 
-function plain(type: 'boolean', words: string): Check {
+function checkPrimitive(type: 'boolean', message: string): Check {
   return (value, pointer, problems) => {
-    if (typeof value !== type) problems.push(problem(pointer, words))
+    if (typeof value !== type) problems.push(attributeProblem(pointer, message))
     return value
   }
 }
 
-function oneOf(wanted: readonly unknown[]): Check {
-  const words =
-    wanted.length === 1 ? `must be ${wanted.join('')}` : `must be one of ${wanted.join(', ')}`
+function checkOneOf(allowed: readonly unknown[]): Check {
+  const message =
+    allowed.length === 1 ? `must be ${allowed.join('')}` : `must be one of ${allowed.join(', ')}`
   return (value, pointer, problems) => {
-    if (!wanted.includes(value)) problems.push(problem(pointer, words))
+    if (!allowed.includes(value)) problems.push(attributeProblem(pointer, message))
     return value
   }
 }
 
-function anyOf(choices: readonly BodySchema[], writeJson: WriteJson): Check {
+function checkAnyOf(choices: readonly BodySchema[], writeJson: WriteJson): Check {
   const checks = choices
     .filter(({ type }) => type !== 'null')
-    .map((choice) => compile(choice, writeJson))
-  const takesNull = choices.some(({ type }) => type === 'null')
+    .map((choice) => compileCheck(choice, writeJson))
+  const allowsNull = choices.some(({ type }) => type === 'null')
   return (value, pointer, problems) => {
-    if (takesNull && value === null) return null
+    if (allowsNull && value === null) return null
     let first: AttributeProblem[] | undefined
     for (const check of checks) {
-      const found: AttributeProblem[] = []
-      const cleaned = check(value, pointer, found)
-      if (found.length === 0) return cleaned
-      first ??= found
+      const problemsOfChoice: AttributeProblem[] = []
+      const cleaned = check(value, pointer, problemsOfChoice)
+      if (problemsOfChoice.length === 0) return cleaned
+      first ??= problemsOfChoice
     }
     problems.push(...(first ?? []))
     return value
   }
 }
 
-function freeFormObject(writeJson: WriteJson): Check {
+function checkFreeFormObject(writeJson: WriteJson): Check {
   return (value, pointer, problems) => {
     const before = problems.length
-    const checked = freeForm(value, pointer, problems)
+    const checked = checkFreeForm(value, pointer, problems)
     return problems.length > before ? checked : writeJson(checked)
   }
 }
 
 /** Validates a free-form value: only its depth is limited. */
-function freeForm(value: unknown, pointer: string, problems: AttributeProblem[]): unknown {
+function checkFreeForm(value: unknown, pointer: string, problems: AttributeProblem[]): unknown {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > LIMITS.jsonDepthMax) {
-      problems.push(problem(pointer, `is more than ${LIMITS.jsonDepthMax} levels deep`))
+      problems.push(attributeProblem(pointer, `is more than ${LIMITS.jsonDepthMax} levels deep`))
       return undefined
     }
     level = level.flatMap((one) =>
@@ -236,16 +240,16 @@ function freeForm(value: unknown, pointer: string, problems: AttributeProblem[])
   return value
 }
 
-function refusalOf(schema: BodySchema, keyword: string): string | undefined {
-  return v2.refusalText(schema, keyword)
+function customMessage(schema: BodySchema, keyword: string): string | undefined {
+  return v2.validationMessage(schema, keyword)
 }
 
-function problem(pointer: string, words: string): AttributeProblem {
-  return { pointer, detail: `${inWords(pointer)} ${words}` }
+function attributeProblem(pointer: string, message: string): AttributeProblem {
+  return { pointer, detail: `${attributeLabel(pointer)} ${message}` }
 }
 
-/** Returns the attribute as words, which details begin with: `Auto destroy activity duration`. */
-function inWords(pointer: string): string {
+/** Returns the label of an attribute, for details: `Auto destroy activity duration`. */
+function attributeLabel(pointer: string): string {
   const names = pointer.split('/').filter((part) => part !== '' && !/^\d+$/.test(part))
   const last = names.at(-1)
   // The list of a relationship has the relationship's name.

@@ -3,17 +3,17 @@ import {
   changeWorkspaceTags,
   addFlatTags,
   findTaggableWorkspace,
-  flatTagsOf,
+  listFlatTags,
   removeFlatTags,
   findWorkspace,
-  tagsOf,
+  ownTags,
   workspaceEffectiveTags,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { answer, NO_CONTENT, whole } from './documents.ts'
-import { tagsRule } from './draft.ts'
+import { mapResult, NO_CONTENT, listDocument } from './documents.ts'
+import { tagBindingRule } from './draft.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
-import { pathOf } from './resources/links.ts'
+import { resourcePath } from './resources/links.ts'
 import {
   changedTagBindingResource,
   effectiveTagBindingResource,
@@ -23,41 +23,41 @@ import {
 
 const { v2Routes } = v2
 
-/** The tag bindings of a workspace, its own and those that it inherits. */
+/** Returns the routes of a workspace's tag bindings, both its own and inherited ones. */
 export function workspaceTagEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   return [
     ...[v2Routes.listWorkspaceTagBindings, v2Routes.listWorkspaceTagBindingMembers].map((route) =>
       endpoint(route, ({ caller, params }) =>
-        answer(findWorkspace(context, caller, idOf(params)), ({ workspace: { id } }) =>
-          whole(tagsOf(tables, id).map(tagBindingResource), {
-            links: { target: pathOf('workspaces', id) },
+        mapResult(findWorkspace(context, caller, workspaceRef(params)), ({ workspace: { id } }) =>
+          listDocument(ownTags(tables, id).map(tagBindingResource), {
+            links: { target: resourcePath('workspaces', id) },
           }),
         ),
       ),
     ),
     endpoint(v2Routes.listWorkspaceEffectiveTagBindings, ({ caller, params }) =>
-      answer(findWorkspace(context, caller, idOf(params)), ({ workspace }) =>
-        whole(workspaceEffectiveTags(tables, workspace).map(effectiveTagBindingResource)),
+      mapResult(findWorkspace(context, caller, workspaceRef(params)), ({ workspace }) =>
+        listDocument(workspaceEffectiveTags(tables, workspace).map(effectiveTagBindingResource)),
       ),
     ),
     ...flatTagEndpoints(context),
-    ...CHANGES.map(({ id, isWholeSet, isTold }) =>
+    ...CHANGE_ROUTES.map(({ id, isWholeSet, isTold }) =>
       endpoint(
         v2Routes[id],
         async ({ caller, params, body }) =>
-          answer(
+          mapResult(
             await changeWorkspaceTags(context, caller, {
-              ...idOf(params),
+              ...workspaceRef(params),
               isWholeSet,
               tags: body.data,
             }),
-            (named) => (isTold ? whole(named.map(changedTagBindingResource)) : NO_CONTENT),
+            (named) => (isTold ? listDocument(named.map(changedTagBindingResource)) : NO_CONTENT),
           ),
         {
-          guard: ({ caller, params }) =>
-            findTaggableWorkspace(context, caller, { ...idOf(params), isWholeSet }),
-          draftRule: tagsRule('/data'),
+          authorize: ({ caller, params }) =>
+            findTaggableWorkspace(context, caller, { ...workspaceRef(params), isWholeSet }),
+          crossFieldRule: tagBindingRule('/data'),
         },
       ),
     ),
@@ -68,47 +68,47 @@ function flatTagEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   return [
     endpoint(v2Routes.listWorkspaceTags, ({ caller, params }) =>
-      answer(findWorkspace(context, caller, idOf(params)), ({ workspace: { id } }) =>
-        whole(flatTagsOf(tables, id).map(flatTagResource)),
+      mapResult(findWorkspace(context, caller, workspaceRef(params)), ({ workspace: { id } }) =>
+        listDocument(listFlatTags(tables, id).map(flatTagResource)),
       ),
     ),
     endpoint(
       v2Routes.addWorkspaceTags,
       async ({ caller, params, body }) => {
         const names = body.data.map(({ attributes }) => attributes.name)
-        return answer(
-          await addFlatTags(context, caller, { ...idOf(params), names }),
+        return mapResult(
+          await addFlatTags(context, caller, { ...workspaceRef(params), names }),
           () => NO_CONTENT,
         )
       },
       {
-        guard: ({ caller, params }) =>
-          findTaggableWorkspace(context, caller, { ...idOf(params), isWholeSet: false }),
+        authorize: ({ caller, params }) =>
+          findTaggableWorkspace(context, caller, { ...workspaceRef(params), isWholeSet: false }),
       },
     ),
     endpoint(
       v2Routes.removeWorkspaceTags,
       async ({ caller, params, body }) => {
         const names = body.data.map(({ attributes }) => attributes.name)
-        return answer(
-          await removeFlatTags(context, caller, { ...idOf(params), names }),
+        return mapResult(
+          await removeFlatTags(context, caller, { ...workspaceRef(params), names }),
           () => NO_CONTENT,
         )
       },
       {
-        guard: ({ caller, params }) =>
-          findTaggableWorkspace(context, caller, { ...idOf(params), isWholeSet: true }),
+        authorize: ({ caller, params }) =>
+          findTaggableWorkspace(context, caller, { ...workspaceRef(params), isWholeSet: true }),
       },
     ),
   ]
 }
 
-const CHANGES = [
+const CHANGE_ROUTES = [
   { id: 'updateWorkspaceTagBindings', isWholeSet: false, isTold: true },
   { id: 'addWorkspaceTagBindings', isWholeSet: false, isTold: false },
   { id: 'replaceWorkspaceTagBindings', isWholeSet: true, isTold: false },
 ] as const
 
-function idOf(params: { readonly workspace_id: string }) {
+function workspaceRef(params: { readonly workspace_id: string }) {
   return { workspaceId: params.workspace_id }
 }

@@ -2,9 +2,9 @@ import { v2 } from '@reeve/contract'
 import {
   createWorkspace,
   deleteWorkspace,
-  findLockable,
+  findWorkspaceToLock,
   findWorkspace,
-  findWorkspaceMaker,
+  findOrganizationForNewWorkspace,
   findWorkspaceWith,
   forceUnlockWorkspace,
   lockWorkspace,
@@ -12,91 +12,103 @@ import {
   unlockWorkspace,
   updateWorkspace,
   type GovernanceContext,
-  type SeenWorkspace,
+  type VisibleWorkspace,
   type WorkspaceAddress,
-  type WrittenWorkspace,
+  type WorkspaceWriteResult,
 } from '../../governance/index.ts'
-import { answer, created, NO_CONTENT, single } from './documents.ts'
+import { mapResult, createdDocument, NO_CONTENT, resourceDocument } from './documents.ts'
 import { RELATED_TAGS_RULE } from './draft.ts'
-import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
 import { workspaceResource } from './resources/workspace.ts'
-import { includedWorkspaces, workspaceList } from './workspace-list.ts'
+import { workspacesWithIncludes, listWorkspacesEndpoint } from './workspace-list.ts'
 
 const { v2Routes, WORKSPACE_INCLUDES } = v2
 
-/** Each path by id has a twin by name that does the same. */
+/** Returns the routes of workspaces. Each route by ID has an equivalent by name. */
 export function workspaceEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
-    workspaceList(context),
+    listWorkspacesEndpoint(context),
     endpoint(
       v2Routes.createWorkspace,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await createWorkspace(context, caller, {
             organizationName: params.organization_name,
             data: body.data,
           }),
-          (written) => created(...writtenParts(context, written)),
+          (written) => createdDocument(...documentParts(context, written)),
         ),
       {
-        guard: ({ caller, params }) =>
-          findWorkspaceMaker(context, caller, params.organization_name),
-        draftRule: RELATED_TAGS_RULE,
+        authorize: ({ caller, params }) =>
+          findOrganizationForNewWorkspace(context, caller, params.organization_name),
+        crossFieldRule: RELATED_TAGS_RULE,
       },
     ),
-    ...twins(context),
+    ...workspaceItemEndpoints(context),
     ...lockEndpoints(context),
   ]
 }
 
-/** The document of a workspace that was written, with what was done beyond what was asked. */
-function writtenParts(context: GovernanceContext, { seen, notices }: WrittenWorkspace) {
+/** Returns a written workspace and notices about changes beyond the request. */
+function documentParts(context: GovernanceContext, { visible, notices }: WorkspaceWriteResult) {
   const meta = notices.length === 0 ? {} : { meta: { notices } }
-  return [workspaceResource(context, seen), meta] as const
+  return [workspaceResource(context, visible), meta] as const
 }
 
-function byId(params: { readonly workspace_id: string }): WorkspaceAddress {
+function workspaceById(params: { readonly workspace_id: string }): WorkspaceAddress {
   return { workspaceId: params.workspace_id }
 }
 
-function byName(params: {
+function workspaceByName(params: {
   readonly organization_name: string
   readonly workspace_name: string
 }): WorkspaceAddress {
   return { organizationName: params.organization_name, workspaceName: params.workspace_name }
 }
 
-function twins(context: GovernanceContext): readonly V2Endpoint[] {
+function workspaceItemEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: WORKSPACE_INCLUDES }
-  const read = (request: ReadRequest, address: WorkspaceAddress): Outcome =>
-    answer(findWorkspace(context, request.caller, address), (seen) => {
-      const { resources, included: more } = includedWorkspaces(context, request, [seen])
-      const [resource = workspaceResource(context, seen)] = resources
-      return single(resource, more === undefined ? {} : { included: more })
+  const read = (request: ReadRequest, address: WorkspaceAddress): JsonApiResult =>
+    mapResult(findWorkspace(context, request.caller, address), (visible) => {
+      const { resources, included: more } = workspacesWithIncludes(context, request, [visible])
+      const [resource = workspaceResource(context, visible)] = resources
+      return resourceDocument(resource, more === undefined ? {} : { included: more })
     })
   return [
-    endpoint(v2Routes.readWorkspace, (one) => read(one, byId(one.params)), included),
-    endpoint(v2Routes.readNamedWorkspace, (one) => read(one, byName(one.params)), included),
-    endpoint(v2Routes.updateWorkspace, (one) => update(context, one, byId(one.params)), {
-      guard: ({ caller, params }) => findUpdatable(context, caller, byId(params)),
-      draftRule: RELATED_TAGS_RULE,
-    }),
-    endpoint(v2Routes.updateNamedWorkspace, (one) => update(context, one, byName(one.params)), {
-      guard: ({ caller, params }) => findUpdatable(context, caller, byName(params)),
-      draftRule: RELATED_TAGS_RULE,
-    }),
-    ...[deleteWorkspace, safeDeleteWorkspace].flatMap((end) => {
-      const isForce = end === deleteWorkspace
-      const done = async (caller: Caller, address: WorkspaceAddress): Promise<Outcome> =>
-        answer(await end(context, caller, address), () => NO_CONTENT)
+    endpoint(v2Routes.readWorkspace, (one) => read(one, workspaceById(one.params)), included),
+    endpoint(
+      v2Routes.readNamedWorkspace,
+      (one) => read(one, workspaceByName(one.params)),
+      included,
+    ),
+    endpoint(
+      v2Routes.updateWorkspace,
+      (one) => updateRoute(context, one, workspaceById(one.params)),
+      {
+        authorize: ({ caller, params }) => findUpdatable(context, caller, workspaceById(params)),
+        crossFieldRule: RELATED_TAGS_RULE,
+      },
+    ),
+    endpoint(
+      v2Routes.updateNamedWorkspace,
+      (one) => updateRoute(context, one, workspaceByName(one.params)),
+      {
+        authorize: ({ caller, params }) => findUpdatable(context, caller, workspaceByName(params)),
+        crossFieldRule: RELATED_TAGS_RULE,
+      },
+    ),
+    ...[deleteWorkspace, safeDeleteWorkspace].flatMap((deletion) => {
+      const isForce = deletion === deleteWorkspace
+      const respond = async (caller: Caller, address: WorkspaceAddress): Promise<JsonApiResult> =>
+        mapResult(await deletion(context, caller, address), () => NO_CONTENT)
       return [
         endpoint(
           isForce ? v2Routes.deleteWorkspace : v2Routes.safeDeleteWorkspace,
-          ({ caller, params }) => done(caller, byId(params)),
+          ({ caller, params }) => respond(caller, workspaceById(params)),
         ),
         endpoint(
           isForce ? v2Routes.deleteNamedWorkspace : v2Routes.safeDeleteNamedWorkspace,
-          ({ caller, params }) => done(caller, byName(params)),
+          ({ caller, params }) => respond(caller, workspaceByName(params)),
         ),
       ]
     }),
@@ -107,13 +119,14 @@ type Caller = ReadRequest['caller']
 type ReadRequest = Pick<V2Request<typeof v2Routes.readWorkspace>, 'caller' | 'includes'>
 type UpdateRequest = Pick<V2Request<typeof v2Routes.updateWorkspace>, 'caller' | 'body'>
 
-async function update(
+async function updateRoute(
   context: GovernanceContext,
   { caller, body }: UpdateRequest,
   address: WorkspaceAddress,
-): Promise<Outcome> {
-  return answer(await updateWorkspace(context, caller, { address, data: body.data }), (written) =>
-    single(...writtenParts(context, written)),
+): Promise<JsonApiResult> {
+  return mapResult(
+    await updateWorkspace(context, caller, { address, data: body.data }),
+    (written) => resourceDocument(...documentParts(context, written)),
   )
 }
 
@@ -122,28 +135,29 @@ function findUpdatable(context: GovernanceContext, caller: Caller, address: Work
 }
 
 function lockEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
-  const shown = (seen: SeenWorkspace): Outcome => single(workspaceResource(context, seen))
+  const toDocument = (visible: VisibleWorkspace): JsonApiResult =>
+    resourceDocument(workspaceResource(context, visible))
   return [
     endpoint(
       v2Routes.lockWorkspace,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await lockWorkspace(context, caller, {
             workspaceId: params.workspace_id,
             reason: body?.reason ?? body?.data?.attributes?.reason ?? null,
           }),
-          shown,
+          toDocument,
         ),
       {
-        guard: ({ caller, params }) =>
-          findLockable(context, caller, { workspaceId: params.workspace_id, right: 'lock' }),
+        authorize: ({ caller, params }) =>
+          findWorkspaceToLock(context, caller, { workspaceId: params.workspace_id, right: 'lock' }),
       },
     ),
     endpoint(v2Routes.unlockWorkspace, async ({ caller, params }) =>
-      answer(await unlockWorkspace(context, caller, params.workspace_id), shown),
+      mapResult(await unlockWorkspace(context, caller, params.workspace_id), toDocument),
     ),
     endpoint(v2Routes.forceUnlockWorkspace, async ({ caller, params }) =>
-      answer(await forceUnlockWorkspace(context, caller, params.workspace_id), shown),
+      mapResult(await forceUnlockWorkspace(context, caller, params.workspace_id), toDocument),
     ),
   ]
 }

@@ -1,15 +1,21 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { charge, type EagerFunction, type FunctionError, type Meter, type Value } from '@reeve/hcl'
+import {
+  charge,
+  type EagerFunction,
+  type FunctionError,
+  type StepBudget,
+  type Value,
+} from '@reeve/hcl'
 import type { Argument } from './argument.ts'
 
-export type Outcome = Result<Value, FunctionError>
+export type FunctionResult = Result<Value, FunctionError>
 
 type Arguments<A extends readonly unknown[]> = { readonly [K in keyof A]: Argument<A[K]> }
 
 /** Defines a function with a fixed number of typed arguments. */
 export function define<A extends readonly unknown[]>(
   parameters: Arguments<[...A]>,
-  call: (args: A, meter: Meter) => Outcome,
+  call: (args: A, meter: StepBudget) => FunctionResult,
 ): EagerFunction {
   return {
     kind: 'eager',
@@ -31,9 +37,9 @@ export interface RestOptions<A extends readonly unknown[], R> {
 }
 
 /** Defines a function with optional or variadic last arguments. */
-export function defineRest<A extends readonly unknown[], R>(
+export function defineVariadic<A extends readonly unknown[], R>(
   options: RestOptions<A, R>,
-  call: (args: A, rest: readonly R[], meter: Meter) => Outcome,
+  call: (args: A, rest: readonly R[], meter: StepBudget) => FunctionResult,
 ): EagerFunction {
   const { parameters, rest, countMin = 0, countMax = Infinity } = options
   const fixedCount = parameters.length
@@ -44,9 +50,8 @@ export function defineRest<A extends readonly unknown[], R>(
     call(values, meter) {
       const restCount = values.length - fixedCount
       if (restCount < countMin)
-        return refuse(`it takes at least ${fixedCount + countMin} argument(s)`)
-      if (restCount > countMax)
-        return refuse(`it takes at most ${fixedCount + countMax} argument(s)`)
+        return fail(`it takes at least ${fixedCount + countMin} argument(s)`)
+      if (restCount > countMax) return fail(`it takes at most ${fixedCount + countMax} argument(s)`)
       const args = readAll(parameters, values.slice(0, fixedCount))
       if (!args.ok) return args
       const others = readRest(rest, values, fixedCount)
@@ -63,7 +68,7 @@ function readAll(
   const args: unknown[] = []
   for (const [index, parameter] of parameters.entries()) {
     const read = parameter.read(values[index] ?? null)
-    if (!read.ok) return refuseArgument(index, `${parameter.name} ${read.error}`)
+    if (!read.ok) return failArgument(index, `${parameter.name} ${read.error}`)
     args.push(read.value)
   }
   return ok(args)
@@ -77,24 +82,24 @@ function readRest<R>(
   const args: R[] = []
   for (let index = from; index < values.length; index++) {
     const read = rest.read(values[index] ?? null)
-    if (!read.ok) return refuseArgument(index, `${rest.name} ${read.error}`)
+    if (!read.ok) return failArgument(index, `${rest.name} ${read.error}`)
     args.push(read.value)
   }
   return ok(args)
 }
 
 /** Fails with an error about the whole call. */
-export function refuse(message: string): Result<never, FunctionError> {
+export function fail(message: string): Result<never, FunctionError> {
   return err({ message })
 }
 
 /** Fails with an error about the argument at the 0-based index. */
-export function refuseArgument(argument: number, message: string): Result<never, FunctionError> {
+export function failArgument(argument: number, message: string): Result<never, FunctionError> {
   return err({ message, argument })
 }
 
 /** Charges work beyond reading the arguments and creating the result. */
-export function pay(meter: Meter, steps: number): Result<undefined, FunctionError> {
+export function chargeSteps(meter: StepBudget, steps: number): Result<undefined, FunctionError> {
   if (charge(meter, Math.ceil(steps))) return ok(undefined)
-  return refuse(`it needs more than the ${meter.limits.stepsMax} steps of one evaluation`)
+  return fail(`it needs more than the ${meter.limits.stepsMax} steps of one evaluation`)
 }

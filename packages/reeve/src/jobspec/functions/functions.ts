@@ -9,7 +9,7 @@ import { mapFunctions } from './collection/maps.ts'
 import { networkFunctions } from './network/network.ts'
 import { numericFunctions } from './numeric.ts'
 import type { FunctionOptions } from './options.ts'
-import { patternFunctions } from './text/pattern.ts'
+import { regexFunctions } from './text/pattern.ts'
 import { setFunctions } from './collection/sets.ts'
 import { textFunctions } from './text/text.ts'
 import { timeFunctions } from './time/time.ts'
@@ -31,7 +31,7 @@ export function jobFunctions(options: FunctionOptions): ReadonlyMap<string, Func
       ...mapFunctions,
       ...networkFunctions,
       ...numericFunctions,
-      ...patternFunctions,
+      ...regexFunctions,
       ...setFunctions,
       ...textFunctions,
       ...timeFunctions(nowMs),

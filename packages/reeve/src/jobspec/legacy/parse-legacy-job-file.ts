@@ -12,16 +12,22 @@ import {
   type DecodedBlock,
   type DecodedBody,
 } from '@reeve/hcl'
-import { inReadingOrder, noFindings, note, noteAll, type Findings } from '../findings.ts'
+import {
+  sortBySource,
+  createDiagnosticList,
+  report,
+  reportAll,
+  type DiagnosticList,
+} from '../findings.ts'
 import { buildJob, findJobBlock } from '../job-block.ts'
 import type { JobFileResult } from '../parse-job-file.ts'
-import { checkLength, type NamedText } from '../read-source.ts'
-import type { BlockTable } from '../schema/table.ts'
-import { makeJobScope } from '../scope.ts'
+import { checkLength, type SourceFile } from '../read-source.ts'
+import type { BlockMapping } from '../schema/table.ts'
+import { createJobScope } from '../scope.ts'
 import { OWN_NAMES } from '../schema/other-names.ts'
 import { legacyJob } from './legacy-schema.ts'
 
-const TOP: BodySchema = { blocks: { job: { labels: ['name'] } } }
+const LEGACY_FILE_SCHEMA: BodySchema = { blocks: { job: { labels: ['name'] } } }
 
 /**
  * Parses a job file in HCL 1: no variables, locals, functions and dynamic blocks; `${…}` is text.
@@ -31,51 +37,58 @@ export function parseLegacyJobFile({
   file,
   text,
   aliases = OWN_NAMES,
-}: NamedText & { readonly aliases?: JobFileAliases }): JobFileResult {
+}: SourceFile & { readonly aliases?: JobFileAliases }): JobFileResult {
   const tooLong = checkLength({ file, text })
   if (tooLong !== undefined) return err([tooLong])
   const body = parseHcl1(text, file)
   if (!body.ok) return body
-  const findings = noFindings()
-  const { content, diagnostics } = readPartialContent(body.value, TOP)
-  noteAll(findings, diagnostics)
+  const findings = createDiagnosticList()
+  const { content, diagnostics } = readPartialContent(body.value, LEGACY_FILE_SCHEMA)
+  reportAll(findings, diagnostics)
   const block = findJobBlock(body.value, content, findings)
-  if (block === undefined) return err(inReadingOrder(findings.errors))
-  const scope = makeJobScope(new Map())
+  if (block === undefined) return err(sortBySource(findings.errors))
+  const scope = createJobScope(new Map())
   const table = legacyJob(aliases)
   const decoded = decodeBody(block.body, table.schema, { scope })
-  if (!decoded.ok) noteAll(findings, decoded.error)
-  const building = { table, findings, meter: scope.meter, whole: body.value.anchor }
+  if (!decoded.ok) reportAll(findings, decoded.error)
+  const building = { table, findings, meter: scope.meter, fallbackSpan: body.value.anchor }
   const built = decoded.ok
-    ? buildJob(block, adapt(decoded.value, table, findings), building)
+    ? buildJob(block, adaptBlocks(decoded.value, table, findings), building)
     : undefined
-  if (built === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
+  if (built === undefined || findings.errors.length > 0) return err(sortBySource(findings.errors))
   return ok({ ...built, warnings: findings.warnings, variables: makeObject([]) })
 }
 
 /** Applies the different treatment that HCL 1 gave to blocks of both versions. */
-function adapt(body: DecodedBody, table: BlockTable, findings: Findings): DecodedBody {
+function adaptBlocks(
+  body: DecodedBody,
+  table: BlockMapping,
+  findings: DiagnosticList,
+): DecodedBody {
   const blocks = body.blocks.flatMap((block) => {
     const row = table.blocks[block.type]
     // The content of an opaque block is not interpreted.
     if (row === undefined || row.form === 'free') return [block]
-    if (block.type === 'constraint' && isSwitchedOff(block)) return []
+    if (block.type === 'constraint' && isDisabled(block)) return []
     if (block.type === 'port') checkPortLabel(block, findings)
-    return [{ ...block, body: adapt(block.body, row.table, findings) }]
+    return [{ ...block, body: adaptBlocks(block.body, row.table, findings) }]
   })
   return { ...body, blocks }
 }
 
 /** `distinct_hosts = false` means no constraint. */
-function isSwitchedOff({ body }: DecodedBlock): boolean {
+function isDisabled({ body }: DecodedBlock): boolean {
   return toBool(body.attributes.get('distinct_hosts')?.value ?? null) === false
 }
 
 const PORT_LABEL = /^[a-zA-Z0-9_]+$/
 
-function checkPortLabel({ labels: [label = ''], headerSpan }: DecodedBlock, findings: Findings) {
+function checkPortLabel(
+  { labels: [label = ''], headerSpan }: DecodedBlock,
+  findings: DiagnosticList,
+) {
   if (PORT_LABEL.test(label)) return
   const detail = () =>
     `The label of a port has letters, digits and "_" only, but found ${quoteText(label)}.`
-  note(findings, () => errorAt(headerSpan, 'Invalid port label', detail()))
+  report(findings, () => errorAt(headerSpan, 'Invalid port label', detail()))
 }

@@ -1,5 +1,5 @@
 import { TaskGroup, VolumeMountOptions, VolumeRequest } from '@reeve/contract'
-import { giveSecretsToTasks } from '../build/normalize.ts'
+import { moveSecretsToTasks } from '../build/normalize.ts'
 import { DISCOVERY, SECRET, SECRET_STORE } from './identity.ts'
 import { NETWORK } from './network.ts'
 import { PLACEMENT_RULES } from './placement.ts'
@@ -13,25 +13,36 @@ import {
   UPDATE,
 } from './policies.ts'
 import { SERVICE } from './service.ts'
-import { bool, duration, int, many, map, one, tableOf, text, textMap, texts } from './table.ts'
+import {
+  bool,
+  duration,
+  int,
+  many,
+  map,
+  one,
+  mapBlock,
+  string,
+  stringMap,
+  stringList,
+} from './table.ts'
 import { TASK } from './task.ts'
 
-const MOUNT_OPTIONS = tableOf(VolumeMountOptions, {
+const MOUNT_OPTIONS = mapBlock(VolumeMountOptions, {
   attributes: {
-    fs_type: text('FSType', 'File system type of the volume.'),
-    mount_flags: texts('MountFlags', 'Flags passed to `mount`.'),
+    fs_type: string('FSType', 'File system type of the volume.'),
+    mount_flags: stringList('MountFlags', 'Flags passed to `mount`.'),
   },
 })
 
-const VOLUME = tableOf(VolumeRequest, {
+const VOLUME = mapBlock(VolumeRequest, {
   label: 'Name',
   attributes: {
-    type: text(
+    type: string(
       'Type',
       'Required. `host`: a directory of the node, from its configuration (`host_volume`) or a ' +
         'dynamic host volume.',
     ),
-    source: text('Source', 'Required. Name of the volume on the nodes.'),
+    source: string('Source', 'Required. Name of the volume on the nodes.'),
     read_only: bool('ReadOnly', 'Mounts the volume read-only in every task.'),
     sticky: bool(
       'Sticky',
@@ -43,12 +54,12 @@ const VOLUME = tableOf(VolumeRequest, {
       'Appends the index of the allocation to `source`: `data[0]`, `data[1]`. Not with `system` ' +
         'jobs, canaries or `sticky`.',
     ),
-    access_mode: text(
+    access_mode: string(
       'AccessMode',
       'Access mode that a dynamic volume must offer. Default: `single-node-writer`, or with ' +
         '`read_only` `single-node-reader-only`. No effect on configured volumes.',
     ),
-    attachment_mode: text(
+    attachment_mode: string(
       'AttachmentMode',
       'Attachment mode that a dynamic volume must offer. Default: `file-system`. No effect on ' +
         'configured volumes.',
@@ -57,7 +68,7 @@ const VOLUME = tableOf(VolumeRequest, {
   blocks: { mount_options: one('MountOptions', MOUNT_OPTIONS) },
 })
 
-export const GROUP = tableOf(TaskGroup, {
+export const GROUP = mapBlock(TaskGroup, {
   label: 'Name',
   attributes: {
     count: int(
@@ -65,7 +76,7 @@ export const GROUP = tableOf(TaskGroup, {
       'Number of allocations. `system` jobs: 0 or 1 per node. All groups of a job together: at ' +
         'most 50,000.',
     ),
-    meta: textMap('Meta', 'Key-value pairs merged over those of the job.'),
+    meta: stringMap('Meta', 'Key-value pairs merged over those of the job.'),
     shutdown_delay: duration(
       'ShutdownDelay',
       'Time between removing the services of the group from the catalogue and stopping its tasks.',
@@ -104,5 +115,5 @@ export const GROUP = tableOf(TaskGroup, {
     secret: many('@secrets', SECRET),
     discovery: one('Discovery', DISCOVERY),
   },
-  finish: giveSecretsToTasks,
+  finish: moveSecretsToTasks,
 })

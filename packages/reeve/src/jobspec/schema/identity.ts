@@ -1,56 +1,56 @@
 import { DiscoveryBlock, SecretStoreBlock, TaskSecret, WorkloadIdentity } from '@reeve/contract'
-import { fallBack, type Draft } from '../build/draft.ts'
-import { bool, duration, free, tableOf, text, textMap, texts } from './table.ts'
+import { setDefault, type RecordBuilder } from '../build/draft.ts'
+import { bool, duration, opaque, mapBlock, string, stringMap, stringList } from './table.ts'
 
-export const IDENTITY = tableOf(WorkloadIdentity, {
+export const IDENTITY = mapBlock(WorkloadIdentity, {
   attributes: {
-    name: text('Name', 'Name of the identity.'),
-    aud: texts('Audience', 'Audience of the token.'),
+    name: string('Name', 'Name of the identity.'),
+    aud: stringList('Audience', 'Audience of the token.'),
     env: bool('Env', 'Exposes the token as an environment variable.'),
     file: bool('File', 'Writes the token into the secrets directory.'),
-    filepath: text('Filepath', 'Path of that file.'),
-    change_mode: text('ChangeMode', 'Action when the token is renewed.'),
-    change_signal: text('ChangeSignal', 'Signal of a renewal.'),
+    filepath: string('Filepath', 'Path of that file.'),
+    change_mode: string('ChangeMode', 'Action when the token is renewed.'),
+    change_signal: string('ChangeSignal', 'Signal of a renewal.'),
     ttl: duration('TTL', 'Lifetime of the token.'),
-    service_name: text('ServiceName', 'Service that the identity belongs to.'),
+    service_name: string('ServiceName', 'Service that the identity belongs to.'),
   },
 })
 
-export const DISCOVERY = tableOf(DiscoveryBlock, {
+export const DISCOVERY = mapBlock(DiscoveryBlock, {
   attributes: {
-    namespace: text('Namespace', 'Namespace in the external catalogue.'),
-    cluster: text('Cluster', 'Name of the external catalogue.'),
-    partition: text('Partition', 'Partition in the external catalogue.'),
+    namespace: string('Namespace', 'Namespace in the external catalogue.'),
+    cluster: string('Cluster', 'Name of the external catalogue.'),
+    partition: string('Partition', 'Partition in the external catalogue.'),
   },
 })
 
-export const SECRET_STORE = tableOf(SecretStoreBlock, {
+export const SECRET_STORE = mapBlock(SecretStoreBlock, {
   attributes: {
-    policies: texts('Policies', 'Policies of the token.'),
-    role: text('Role', 'Role of the token.'),
-    namespace: text('Namespace', 'Namespace in the secret store.'),
-    cluster: text('Cluster', 'Name of the secret store.'),
+    policies: stringList('Policies', 'Policies of the token.'),
+    role: string('Role', 'Role of the token.'),
+    namespace: string('Namespace', 'Namespace in the secret store.'),
+    cluster: string('Cluster', 'Name of the secret store.'),
     env: bool('Env', 'Exposes the token as an environment variable.'),
     disable_file: bool('DisableFile', 'Keeps the token out of the secrets directory.'),
-    change_mode: text('ChangeMode', 'Action when a new token is written.'),
-    change_signal: text('ChangeSignal', 'Signal of a new token.'),
+    change_mode: string('ChangeMode', 'Action when a new token is written.'),
+    change_signal: string('ChangeSignal', 'Signal of a new token.'),
     allow_token_expiration: bool('AllowTokenExpiration', 'Does not renew the token.'),
   },
   finish: fillSecretStore,
 })
 
-function fillSecretStore(draft: Draft): void {
-  fallBack(draft, 'Env', true)
-  fallBack(draft, 'DisableFile', false)
-  fallBack(draft, 'ChangeMode', 'restart')
+function fillSecretStore(draft: RecordBuilder): void {
+  setDefault(draft, 'Env', true)
+  setDefault(draft, 'DisableFile', false)
+  setDefault(draft, 'ChangeMode', 'restart')
 }
 
-export const SECRET = tableOf(TaskSecret, {
+export const SECRET = mapBlock(TaskSecret, {
   label: 'Name',
   attributes: {
-    provider: text('Provider', 'Provider of the secret.'),
-    path: text('Path', 'Path of the secret.'),
-    env: textMap('Env', 'Environment of the provider.'),
+    provider: string('Provider', 'Provider of the secret.'),
+    path: string('Path', 'Path of the secret.'),
+    env: stringMap('Env', 'Environment of the provider.'),
   },
-  blocks: { config: free('Config') },
+  blocks: { config: opaque('Config') },
 })

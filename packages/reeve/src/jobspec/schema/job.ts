@@ -8,23 +8,23 @@ import {
   ParameterizedJobConfig,
   PeriodicConfig,
 } from '@reeve/contract'
-import { fallBack, type Draft } from '../build/draft.ts'
-import { giveSecretsToGroups, nameJob, wrapTasks } from '../build/normalize.ts'
+import { setDefault, type RecordBuilder } from '../build/draft.ts'
+import { moveSecretsToGroups, defaultJobName, wrapTasksInGroups } from '../build/normalize.ts'
 import { GROUP } from './group.ts'
 import { SECRET, SECRET_STORE } from './identity.ts'
 import { PLACEMENT_RULES } from './placement.ts'
 import { MIGRATE, RESCHEDULE, UPDATE } from './policies.ts'
-import { bool, int, many, one, tableOf, text, textMap, texts } from './table.ts'
+import { bool, int, many, one, mapBlock, string, stringMap, stringList } from './table.ts'
 import { TASK } from './task.ts'
 
-const PERIODIC = tableOf(PeriodicConfig, {
+const PERIODIC = mapBlock(PeriodicConfig, {
   attributes: {
-    cron: text(
+    cron: string(
       'Spec',
       'One cron expression: minute, hour, day of month, month, day of week; six fields begin ' +
         'with seconds, seven end with the year. Either `cron` or `crons` is required.',
     ),
-    crons: texts(
+    crons: stringList(
       'Specs',
       'Several cron expressions, at most 64; the job is launched at the times of all of them.',
     ),
@@ -32,38 +32,38 @@ const PERIODIC = tableOf(PeriodicConfig, {
       'ProhibitOverlap',
       'Skips a launch while the previous one is still running.',
     ),
-    time_zone: text('TimeZone', 'Time zone of the expressions, a name such as `Europe/Berlin`.'),
+    time_zone: string('TimeZone', 'Time zone of the expressions, a name such as `Europe/Berlin`.'),
     enabled: bool(
       'Enabled',
       'Whether the job is launched on schedule. `reeve job periodic force` launches it in ' +
         'either case.',
     ),
   },
-  finish: nameSpecType,
+  finish: setSpecType,
 })
 
-function nameSpecType(draft: Draft): void {
-  if (draft.values.has('Spec') || draft.values.has('Specs')) fallBack(draft, 'SpecType', 'cron')
+function setSpecType(draft: RecordBuilder): void {
+  if (draft.values.has('Spec') || draft.values.has('Specs')) setDefault(draft, 'SpecType', 'cron')
 }
 
-const PARAMETERIZED = tableOf(ParameterizedJobConfig, {
+const PARAMETERIZED = mapBlock(ParameterizedJobConfig, {
   attributes: {
-    payload: text(
+    payload: string(
       'Payload',
       'Whether a dispatch carries a payload: `optional`, `required` or `forbidden`.',
     ),
-    meta_required: texts('MetaRequired', 'Keys of `meta` that every dispatch must set.'),
-    meta_optional: texts(
+    meta_required: stringList('MetaRequired', 'Keys of `meta` that every dispatch must set.'),
+    meta_optional: stringList(
       'MetaOptional',
       'Keys of `meta` that a dispatch may set. No key may be in both lists.',
     ),
   },
 })
 
-const STRATEGY = tableOf(MultiregionStrategy, {
+const STRATEGY = mapBlock(MultiregionStrategy, {
   attributes: {
     max_parallel: int('MaxParallel', 'Regions that deploy at the same time; 0 means all of them.'),
-    on_failure: text(
+    on_failure: string(
       'OnFailure',
       'Action when one region fails: empty stops the regions that have not begun, ' +
         '`fail_all` fails all of them, `fail_local` fails only the one.',
@@ -71,30 +71,33 @@ const STRATEGY = tableOf(MultiregionStrategy, {
   },
 })
 
-const REGION = tableOf(MultiregionRegion, {
+const REGION = mapBlock(MultiregionRegion, {
   label: 'Name',
   attributes: {
     count: int('Count', 'Number of allocations in this region, for groups with a count of 0.'),
-    datacenters: texts('Datacenters', 'Datacenters in this region; replaces those of the job.'),
-    node_pool: text('NodePool', 'Node pool in this region; replaces that of the job.'),
-    meta: textMap('Meta', 'Metadata in this region, merged over that of the job.'),
+    datacenters: stringList(
+      'Datacenters',
+      'Datacenters in this region; replaces those of the job.',
+    ),
+    node_pool: string('NodePool', 'Node pool in this region; replaces that of the job.'),
+    meta: stringMap('Meta', 'Metadata in this region, merged over that of the job.'),
   },
 })
 
-const MULTIREGION = tableOf(Multiregion, {
+const MULTIREGION = mapBlock(Multiregion, {
   blocks: { strategy: one('Strategy', STRATEGY), region: many('Regions', REGION) },
 })
 
-const LINK = tableOf(JobLink, {
+const LINK = mapBlock(JobLink, {
   attributes: {
-    label: text('Label', 'Required. Text of the link.'),
-    url: text('URL', 'Required. Address of the link.'),
+    label: string('Label', 'Required. Text of the link.'),
+    url: string('URL', 'Required. Address of the link.'),
   },
 })
 
-const UI = tableOf(JobUi, {
+const UI = mapBlock(JobUi, {
   attributes: {
-    description: text(
+    description: string(
       'Description',
       'Markdown that the web UI shows on the page of the job. At most 1,000 characters.',
     ),
@@ -102,17 +105,17 @@ const UI = tableOf(JobUi, {
   blocks: { link: many('Links', LINK) },
 })
 
-export const JOB = tableOf(Job, {
+export const JOB = mapBlock(Job, {
   label: '@label',
   attributes: {
-    id: text(
+    id: string(
       'ID',
       'ID of the job, unique in its namespace. Defaults to the label of the block. No spaces.',
     ),
-    name: text('Name', 'Display name. Defaults to the ID.'),
-    region: text('Region', 'Region that runs the job.'),
-    namespace: text('Namespace', 'Namespace of the job. The flag `--namespace` wins over it.'),
-    type: text(
+    name: string('Name', 'Display name. Defaults to the ID.'),
+    region: string('Region', 'Region that runs the job.'),
+    namespace: string('Namespace', 'Namespace of the job. The flag `--namespace` wins over it.'),
+    type: string(
       'Type',
       '`service` runs until it is stopped, `batch` runs to completion, `system` runs one ' +
         'allocation on every eligible node, `sysbatch` does the same to completion.',
@@ -123,15 +126,15 @@ export const JOB = tableOf(Job, {
         'higher is more important.',
     ),
     all_at_once: bool('AllAtOnce', 'Places all allocations of an evaluation or none.'),
-    datacenters: texts(
+    datacenters: stringList(
       'Datacenters',
       'Datacenters whose nodes are eligible. `*` matches any run of characters.',
     ),
-    node_pool: text(
+    node_pool: string(
       'NodePool',
       'Node pool whose nodes are eligible. Defaults to the pool of the namespace.',
     ),
-    meta: textMap(
+    meta: stringMap(
       'Meta',
       'Key-value pairs that tasks read as `REEVE_META_<key>`. Groups and tasks override them by ' +
         'key.',
@@ -152,8 +155,8 @@ export const JOB = tableOf(Job, {
     ui: one('UI', UI),
   },
   finish: (draft) => {
-    nameJob(draft)
-    wrapTasks(draft, GROUP.fields)
-    giveSecretsToGroups(draft)
+    defaultJobName(draft)
+    wrapTasksInGroups(draft, GROUP.fields)
+    moveSecretsToGroups(draft)
   },
 })

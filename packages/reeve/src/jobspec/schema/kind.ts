@@ -16,12 +16,12 @@ import {
 import { DURATION_NS_MAX } from '../limits.ts'
 
 /** The kind of an attribute's value. Null leaves it unset, except for a duration. */
-export type Kind = keyof typeof KINDS
+export type ArgumentKind = keyof typeof ATTRIBUTE_KINDS
 
 /** How each kind is converted (numbers from strings, durations, sizes). */
-export const KINDS = {
+export const ATTRIBUTE_KINDS = {
   text: { type: STRING },
-  int: { type: NUMBER, read: readWhole },
+  int: { type: NUMBER, read: readInteger },
   bool: { type: BOOL },
   duration: { read: readDuration },
   texts: { type: listOf(STRING), read: withoutNulls },
@@ -32,12 +32,12 @@ export const KINDS = {
 } as const satisfies Readonly<Record<string, AttributeSchema>>
 
 /** For kinds that may be written as a block: the schema of its attributes. */
-export const MAP_MEMBERS: Readonly<Partial<Record<Kind, AttributeSchema>>> = {
+export const MAP_MEMBERS: Readonly<Partial<Record<ArgumentKind, AttributeSchema>>> = {
   textMap: { type: STRING, read: withoutNulls, isRequired: true },
   textsMap: { type: listOf(STRING), read: withoutNulls, isRequired: true },
 }
 
-function readWhole(value: Value): Result<Value, string> {
+function readInteger(value: Value): Result<Value, string> {
   if (value === null || Number.isSafeInteger(value)) return ok(value)
   return err(typeof value === 'bigint' ? 'the number is too large' : 'a whole number is required')
 }
@@ -45,7 +45,7 @@ function readWhole(value: Value): Result<Value, string> {
 /** Parses text such as `1h30m`; a bare number means nanoseconds. */
 function readDuration(value: Value): Result<Value, string> {
   if (value === null) return err('it must not be null')
-  const ns = typeof value === 'string' ? parseDurationNs(value) : wholeNs(value)
+  const ns = typeof value === 'string' ? parseDurationNs(value) : integerNanoseconds(value)
   if (ns === undefined) {
     const found = typeof value === 'string' ? `, but ${quoteText(value)} is not one` : ''
     return err(`a duration like "90s" or "1h30m" is required${found}`)
@@ -55,7 +55,7 @@ function readDuration(value: Value): Result<Value, string> {
   return ok(ns === 0 ? 0 : ns)
 }
 
-function wholeNs(value: Value): number | undefined {
+function integerNanoseconds(value: Value): number | undefined {
   if (!isNumber(value)) return undefined
   const ns = Number(value)
   return Number.isInteger(ns) ? ns : undefined

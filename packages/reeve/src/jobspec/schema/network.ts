@@ -1,9 +1,9 @@
 import { CniConfig, DnsConfig, NetworkResource, Port } from '@reeve/contract'
-import { take, type Draft } from '../build/draft.ts'
-import { recordsOf } from '../json.ts'
-import { bool, int, many, one, tableOf, text, textMap, texts } from './table.ts'
+import { takePseudoField, type RecordBuilder } from '../build/draft.ts'
+import { toRecords } from '../json.ts'
+import { bool, int, many, one, mapBlock, string, stringMap, stringList } from './table.ts'
 
-const PORT = tableOf(Port, {
+const PORT = mapBlock(Port, {
   label: 'Label',
   attributes: {
     static: int(
@@ -16,7 +16,7 @@ const PORT = tableOf(Port, {
       'Port inside the network of the group that the port is mapped to; -1 maps to the same ' +
         'number.',
     ),
-    host_network: text('HostNetwork', 'Host network of the node whose address is used.'),
+    host_network: string('HostNetwork', 'Host network of the node whose address is used.'),
     ignore_collision: bool(
       'IgnoreCollision',
       'Allows several allocations on a node to have this static port. Only in host mode.',
@@ -24,51 +24,51 @@ const PORT = tableOf(Port, {
   },
 })
 
-const DNS = tableOf(DnsConfig, {
+const DNS = mapBlock(DnsConfig, {
   attributes: {
-    servers: texts('Servers', 'Name servers.'),
-    searches: texts('Searches', 'Search domains.'),
-    options: texts('Options', 'Options of `resolv.conf`.'),
+    servers: stringList('Servers', 'Name servers.'),
+    searches: stringList('Searches', 'Search domains.'),
+    options: stringList('Options', 'Options of `resolv.conf`.'),
   },
 })
 
-const CNI = tableOf(CniConfig, {
+const CNI = mapBlock(CniConfig, {
   attributes: {
-    args: textMap(
+    args: stringMap(
       'Args',
       'Arguments for the CNI plugins. Only with `mode = "cni/<name>"`; no semicolons.',
     ),
   },
 })
 
-export const NETWORK = tableOf(NetworkResource, {
+export const NETWORK = mapBlock(NetworkResource, {
   attributes: {
-    mode: text(
+    mode: string(
       'Mode',
       '`host` shares the network of the node, `bridge` gives the group a network namespace ' +
         'behind a bridge, `none` one without interfaces, `cni/<name>` one that CNI plugins set ' +
         'up.',
     ),
-    hostname: text('Hostname', 'Host name inside the network namespace. Not in host mode.'),
+    hostname: string('Hostname', 'Host name inside the network namespace. Not in host mode.'),
     mbits: int('MBits', 'Deprecated, ignored.'),
-    device: text('Device', 'No effect: choose the address with `host_network` of a port.'),
-    cidr: text('CIDR', 'No effect: choose the address with `host_network` of a port.'),
-    ip: text('IP', 'No effect: choose the address with `host_network` of a port.'),
+    device: string('Device', 'No effect: choose the address with `host_network` of a port.'),
+    cidr: string('CIDR', 'No effect: choose the address with `host_network` of a port.'),
+    ip: string('IP', 'No effect: choose the address with `host_network` of a port.'),
   },
   blocks: {
     dns: one('DNS', DNS),
     cni: one('CNI', CNI),
     port: many('@ports', PORT),
   },
-  finish: dividePorts,
+  finish: splitPorts,
 })
 
 /**
  * Splits ports into reserved ones (with `static`) and dynamic ones. Port 0 cannot be reserved, so
  * it counts as dynamic.
  */
-function dividePorts(draft: Draft): void {
-  const ports = recordsOf(take(draft, '@ports'))
+function splitPorts(draft: RecordBuilder): void {
+  const ports = toRecords(takePseudoField(draft, '@ports'))
   const isReserved = (value: unknown) => value !== null && value !== 0
   const reserved = ports.filter((port) => isReserved(port['Value']))
   const dynamic = ports.filter((port) => !isReserved(port['Value']))

@@ -7,16 +7,16 @@ import {
   ScalingPolicy,
   UpdateStrategy,
 } from '@reeve/contract'
-import { fallBack, refuse, take, type Draft } from '../build/draft.ts'
-import { bool, duration, free, int, tableOf, text } from './table.ts'
+import { setDefault, reportAt, takePseudoField, type RecordBuilder } from '../build/draft.ts'
+import { bool, duration, opaque, int, mapBlock, string } from './table.ts'
 
-export const UPDATE = tableOf(UpdateStrategy, {
+export const UPDATE = mapBlock(UpdateStrategy, {
   attributes: {
     max_parallel: int(
       'MaxParallel',
       'Allocations replaced at the same time. 0 replaces all at once, without a deployment.',
     ),
-    health_check: text(
+    health_check: string(
       'HealthCheck',
       '`checks` waits for passing service checks, `task_states` for running tasks, `manual` for ' +
         'a call of the API.',
@@ -53,10 +53,10 @@ export const UPDATE = tableOf(UpdateStrategy, {
   },
 })
 
-export const MIGRATE = tableOf(MigrateStrategy, {
+export const MIGRATE = mapBlock(MigrateStrategy, {
   attributes: {
     max_parallel: int('MaxParallel', 'Allocations moved at the same time when a node is drained.'),
-    health_check: text('HealthCheck', '`checks` or `task_states`.'),
+    health_check: string('HealthCheck', '`checks` or `task_states`.'),
     min_healthy_time: duration(
       'MinHealthyTime',
       'Time for which a replacement must be healthy before the next allocation is moved.',
@@ -69,12 +69,12 @@ export const MIGRATE = tableOf(MigrateStrategy, {
   },
 })
 
-export const RESCHEDULE = tableOf(ReschedulePolicy, {
+export const RESCHEDULE = mapBlock(ReschedulePolicy, {
   attributes: {
     attempts: int('Attempts', 'Replacements allowed within `interval`.'),
     interval: duration('Interval', 'Window in which attempts are counted, at least 15 s.'),
     delay: duration('Delay', 'Delay before the first replacement, at least 5 s.'),
-    delay_function: text(
+    delay_function: string(
       'DelayFunction',
       'How the delay grows: `constant`, `exponential` or `fibonacci`.',
     ),
@@ -83,7 +83,7 @@ export const RESCHEDULE = tableOf(ReschedulePolicy, {
   },
 })
 
-export const RESTART = tableOf(RestartPolicy, {
+export const RESTART = mapBlock(RestartPolicy, {
   attributes: {
     attempts: int('Attempts', 'Restarts allowed within `interval`.'),
     interval: duration(
@@ -92,7 +92,7 @@ export const RESTART = tableOf(RestartPolicy, {
         'restarts with their delay.',
     ),
     delay: duration('Delay', 'Delay before each restart, plus random jitter of up to 25 %.'),
-    mode: text(
+    mode: string(
       'Mode',
       'Action after the last attempt: `fail` fails the allocation, which is then rescheduled; ' +
         '`delay` waits until the next interval.',
@@ -101,7 +101,7 @@ export const RESTART = tableOf(RestartPolicy, {
   },
 })
 
-export const DISCONNECT = tableOf(DisconnectStrategy, {
+export const DISCONNECT = mapBlock(DisconnectStrategy, {
   attributes: {
     lost_after: duration(
       'LostAfter',
@@ -114,7 +114,7 @@ export const DISCONNECT = tableOf(DisconnectStrategy, {
         '`service` and `batch` jobs, not together with `lost_after`.',
     ),
     replace: bool('Replace', 'Starts a replacement while the node is disconnected.'),
-    reconcile: text(
+    reconcile: string(
       'Reconcile',
       'Which one stays when the node comes back: `keep_original`, `keep_replacement`, ' +
         '`best_score` or `longest_running`.',
@@ -122,7 +122,7 @@ export const DISCONNECT = tableOf(DisconnectStrategy, {
   },
 })
 
-export const EPHEMERAL_DISK = tableOf(EphemeralDisk, {
+export const EPHEMERAL_DISK = mapBlock(EphemeralDisk, {
   attributes: {
     sticky: bool('Sticky', 'Prefers the node of the previous allocation and keeps the data there.'),
     migrate: bool(
@@ -145,32 +145,32 @@ const scaling = {
       'Whether an autoscaler should act on the policy. `reeve job scale` respects the bounds in ' +
         'either case.',
     ),
-    type: text('Type', 'Type of the policy; follows from its place and label.'),
+    type: string('Type', 'Type of the policy; follows from its place and label.'),
   },
-  blocks: { policy: free('Policy') },
+  blocks: { policy: opaque('Policy') },
 } as const
 
-export const GROUP_SCALING = tableOf(ScalingPolicy, {
+export const GROUP_SCALING = mapBlock(ScalingPolicy, {
   ...scaling,
-  finish: (draft) => fallBack(draft, 'Type', 'horizontal'),
+  finish: (draft) => setDefault(draft, 'Type', 'horizontal'),
 })
 
 /** `scaling "cpu" { … }`: the label is the scaled resource of the task. */
-export const TASK_SCALING = tableOf(ScalingPolicy, {
+export const TASK_SCALING = mapBlock(ScalingPolicy, {
   ...scaling,
   label: '@resource',
-  finish: nameType,
+  finish: setPolicyType,
 })
 
-const TYPE_OF: ReadonlyMap<string, string> = new Map([
+const SCALING_TYPES: ReadonlyMap<string, string> = new Map([
   ['cpu', 'vertical_cpu'],
   ['mem', 'vertical_mem'],
 ])
 
-function nameType(draft: Draft): void {
-  const label = take(draft, '@resource')
-  const type = typeof label === 'string' ? TYPE_OF.get(label) : undefined
-  if (type !== undefined) return fallBack(draft, 'Type', type)
+function setPolicyType(draft: RecordBuilder): void {
+  const label = takePseudoField(draft, '@resource')
+  const type = typeof label === 'string' ? SCALING_TYPES.get(label) : undefined
+  if (type !== undefined) return setDefault(draft, 'Type', type)
   const detail = 'The label of a scaling block in a task is "cpu" or "mem".'
-  refuse(draft, '@resource', { summary: 'Invalid label', detail })
+  reportAt(draft, '@resource', { summary: 'Invalid label', detail })
 }

@@ -1,13 +1,13 @@
 import type { AttributeSchema, BlockSchema, BodySchema } from '@reeve/hcl'
-import type { Draft } from '../build/draft.ts'
-import { KINDS, MAP_MEMBERS, type Kind } from './kind.ts'
+import type { RecordBuilder } from '../build/draft.ts'
+import { ATTRIBUTE_KINDS, MAP_MEMBERS, type ArgumentKind } from './kind.ts'
 
 /**
  * Maps a block to a record of the job: one row per name. With `count: int('Count', 'Number of
  * allocations.')` the attribute `count` is an integer, becomes the field `Count`, and has that text
  * in the job file reference.
  */
-export interface BlockTable {
+export interface BlockMapping {
   /** The field for the label; without it the block has no label. */
   readonly label?: string
   readonly attributes: Readonly<Record<string, Field>>
@@ -15,41 +15,41 @@ export interface BlockTable {
   /** All fields of the record; unset ones are null. */
   readonly fields: readonly string[]
   /** Runs after all items are read: expands shorthands and consumes pseudo-fields. */
-  readonly finish?: (draft: Draft) => void
+  readonly finish?: (draft: RecordBuilder) => void
   /** The schema for the HCL decoder. */
   readonly schema: BodySchema
 }
 
 /** A name that is not a field of the record; `finish` consumes it. */
-type Aside = `@${string}`
+type PseudoField = `@${string}`
 
 export interface Field<Name extends string = string> {
-  readonly kind: Kind
+  readonly kind: ArgumentKind
   readonly to: Name
   /** Documentation for the job file reference, in Markdown. */
   readonly help: string
 }
 
 export type Nested<Name extends string = string> =
-  | { readonly form: 'one' | 'many' | 'map'; readonly to: Name; readonly table: BlockTable }
+  | { readonly form: 'one' | 'many' | 'map'; readonly to: Name; readonly table: BlockMapping }
   | { readonly form: 'free'; readonly to: Name }
 
-interface Rows<Name extends string> {
-  readonly label?: Name | Aside
-  readonly attributes?: Readonly<Record<string, Field<Name | Aside>>>
-  readonly blocks?: Readonly<Record<string, Nested<Name | Aside>>>
-  readonly finish?: (draft: Draft) => void
+interface BlockRows<Name extends string> {
+  readonly label?: Name | PseudoField
+  readonly attributes?: Readonly<Record<string, Field<Name | PseudoField>>>
+  readonly blocks?: Readonly<Record<string, Nested<Name | PseudoField>>>
+  readonly finish?: (draft: RecordBuilder) => void
 }
 
 /** A schema of the contract: rows may name only its properties. */
-interface Shape {
+interface ObjectSchema {
   readonly properties: Readonly<Record<string, unknown>>
 }
 
-export function tableOf<S extends Shape>(
+export function mapBlock<S extends ObjectSchema>(
   shape: S,
-  rows: Rows<keyof S['properties'] & string>,
-): BlockTable {
+  rows: BlockRows<keyof S['properties'] & string>,
+): BlockMapping {
   const { label, attributes = {}, blocks = {}, finish } = rows
   return {
     attributes,
@@ -69,7 +69,7 @@ export function schemaOf(
   const attributes: Record<string, AttributeSchema> = {}
   const blocks: Record<string, BlockSchema> = {}
   for (const [name, { kind }] of Object.entries(fields)) {
-    attributes[name] = KINDS[kind]
+    attributes[name] = ATTRIBUTE_KINDS[kind]
     const member = MAP_MEMBERS[kind]
     if (member !== undefined) blocks[name] = { countMax: 1, body: { otherAttributes: member } }
   }
@@ -87,34 +87,34 @@ function blockSchema(row: Nested): BlockSchema {
   }
 }
 
-export const text = fieldOf('text')
+export const string = fieldOf('text')
 export const int = fieldOf('int')
 export const bool = fieldOf('bool')
 export const duration = fieldOf('duration')
-export const texts = fieldOf('texts')
-export const textMap = fieldOf('textMap')
-export const textsMap = fieldOf('textsMap')
+export const stringList = fieldOf('texts')
+export const stringMap = fieldOf('textMap')
+export const stringListMap = fieldOf('textsMap')
 
-function fieldOf(kind: Kind) {
+function fieldOf(kind: ArgumentKind) {
   return <const Name extends string>(to: Name, help: string): Field<Name> => ({ kind, to, help })
 }
 
 /** A block that may appear once and becomes an object. */
-export function one<const Name extends string>(to: Name, table: BlockTable): Nested<Name> {
+export function one<const Name extends string>(to: Name, table: BlockMapping): Nested<Name> {
   return { form: 'one', to, table }
 }
 
 /** Blocks that become a list in source order. */
-export function many<const Name extends string>(to: Name, table: BlockTable): Nested<Name> {
+export function many<const Name extends string>(to: Name, table: BlockMapping): Nested<Name> {
   return { form: 'many', to, table }
 }
 
 /** Blocks that become a map with their labels as keys. */
-export function map<const Name extends string>(to: Name, table: BlockTable): Nested<Name> {
+export function map<const Name extends string>(to: Name, table: BlockMapping): Nested<Name> {
   return { form: 'map', to, table }
 }
 
 /** A block whose content is not interpreted here, such as a driver configuration. */
-export function free<const Name extends string>(to: Name): Nested<Name> {
+export function opaque<const Name extends string>(to: Name): Nested<Name> {
   return { form: 'free', to }
 }

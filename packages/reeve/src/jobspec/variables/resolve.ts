@@ -1,12 +1,12 @@
 import { errorAt, makeObject, quoteText, type ObjectValue } from '@reeve/hcl'
-import { note } from '../findings.ts'
+import { report } from '../findings.ts'
 import { checkRule } from './rule.ts'
 import {
   collectBody,
   collectEnvironment,
   collectFlags,
   UNDECLARED,
-  type Collecting,
+  type VariableCollector,
 } from './source.ts'
 
 import type { Body } from '@reeve/hcl'
@@ -33,20 +33,20 @@ export interface Variables {
  */
 export function resolveVariables(
   sources: VariableSources,
-  options: Omit<Collecting, 'values'>,
+  options: Omit<VariableCollector, 'values'>,
 ): Variables {
-  const collecting: Collecting = { ...options, values: new Map() }
+  const collecting: VariableCollector = { ...options, values: new Map() }
   collectEnvironment(sources, collecting)
   for (const body of sources.bodies) collectBody(body, collecting)
   collectFlags(sources.flags, collecting)
   const values = makeObject(
     [...options.declarations.values()].flatMap((declaration) => {
-      const given = collecting.values.get(declaration.name) ?? declaration.fallback
+      const given = collecting.values.get(declaration.name) ?? declaration.defaultValue
       if (given !== undefined) return [[declaration.name, given.value] as const]
       const { name, span } = declaration
       const detail = () =>
         `The variable ${quoteText(name)} has no default, so it must be set. Give it a default, or a value along with the file: ${name} = …`
-      note(options.findings, () => errorAt(span, 'Unset variable', detail()))
+      report(options.findings, () => errorAt(span, 'Unset variable', detail()))
       return []
     }),
   )
@@ -56,9 +56,9 @@ export function resolveVariables(
   return { values, isComplete }
 }
 
-function checkRules({ declarations, values, scope, findings }: Collecting): void {
-  for (const { name, fallback, rules } of declarations.values()) {
-    const given = values.get(name) ?? fallback
+function checkRules({ declarations, values, scope, findings }: VariableCollector): void {
+  for (const { name, defaultValue, rules } of declarations.values()) {
+    const given = values.get(name) ?? defaultValue
     if (given === undefined) continue
     for (const rule of rules) checkRule(rule, { name, given, scope, findings })
   }

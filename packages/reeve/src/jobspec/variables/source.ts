@@ -12,16 +12,16 @@ import {
   type Type,
   type Value,
 } from '@reeve/hcl'
-import { note, noteAll, type Findings } from '../findings.ts'
+import { report, reportAll, type DiagnosticList } from '../findings.ts'
 import type { Declaration } from './declaration.ts'
-import { convertTo, evaluateLiteral, type GivenValue } from './literal.ts'
+import { convertTo, evaluateLiteral, type SuppliedValue } from './literal.ts'
 
 /** Collects the values of variables; later ones override. */
-export interface Collecting {
+export interface VariableCollector {
   readonly declarations: ReadonlyMap<string, Declaration>
-  readonly values: Map<string, GivenValue>
+  readonly values: Map<string, SuppliedValue>
   readonly scope: Scope
-  readonly findings: Findings
+  readonly findings: DiagnosticList
   /** Whether a value for an undeclared variable is an error instead of a warning. */
   readonly strict: boolean
 }
@@ -30,14 +30,14 @@ export interface Collecting {
 export const UNDECLARED = 'Undeclared variable'
 
 /** Collects a variable file, which may only have attributes with literal values. */
-export function collectBody(body: Body, collecting: Collecting): void {
+export function collectBody(body: Body, collecting: VariableCollector): void {
   const { scope, findings } = collecting
   const { content, diagnostics } = readPartialContent(body, { otherAttributes: {} })
-  noteAll(findings, diagnostics)
+  reportAll(findings, diagnostics)
   for (const { name, nameSpan, expression } of content.attributes.values()) {
     const declaration = findDeclaration(name, nameSpan, collecting)
     const value = evaluateLiteral(expression, { scope, findings })
-    if (declaration !== undefined) give(declaration, { value, span: expression.span }, collecting)
+    if (declaration !== undefined) assign(declaration, { value, span: expression.span }, collecting)
   }
 }
 
@@ -53,7 +53,7 @@ export function collectEnvironment(
     readonly environment: Readonly<Record<string, string | undefined>>
     readonly variablePrefixes: readonly string[]
   },
-  collecting: Collecting,
+  collecting: VariableCollector,
 ): void {
   for (const declaration of collecting.declarations.values()) {
     const names = [ENVIRONMENT_PREFIX, ...variablePrefixes].map((one) => one + declaration.name)
@@ -66,16 +66,16 @@ export function collectEnvironment(
 
 export function collectFlags(
   flags: Readonly<Record<string, string>>,
-  collecting: Collecting,
+  collecting: VariableCollector,
 ): void {
   for (const [name, text] of Object.entries(flags)) {
     const file = `--var ${name}`
-    const declaration = findDeclaration(name, wholeSpan(file, text), collecting)
+    const declaration = findDeclaration(name, spanOfText(file, text), collecting)
     if (declaration !== undefined) collectText(declaration, { text, file }, collecting)
   }
 }
 
-function wholeSpan(file: string, text: string): Span {
+function spanOfText(file: string, text: string): Span {
   return { source: makeSource(file, text), start: 0, end: text.length }
 }
 
@@ -86,30 +86,30 @@ function wholeSpan(file: string, text: string): Span {
 function collectText(
   declaration: Declaration,
   { text, file }: { readonly text: string; readonly file: string },
-  collecting: Collecting,
+  collecting: VariableCollector,
 ): void {
-  if (isPlain(declaration.type))
-    return give(declaration, { value: text, span: wholeSpan(file, text) }, collecting)
+  if (acceptsPlainText(declaration.type))
+    return assign(declaration, { value: text, span: spanOfText(file, text) }, collecting)
   const { scope, findings } = collecting
   const parsed = parseExpression(text, file)
-  if (!parsed.ok) noteAll(findings, parsed.error)
+  if (!parsed.ok) reportAll(findings, parsed.error)
   const value = parsed.ok ? evaluateLiteral(parsed.value, { scope, findings }) : undefined
-  give(declaration, { value, span: wholeSpan(file, text) }, collecting)
+  assign(declaration, { value, span: spanOfText(file, text) }, collecting)
 }
 
-function isPlain(type: Type | undefined): boolean {
+function acceptsPlainText(type: Type | undefined): boolean {
   return type === undefined || type.kind === 'string' || type.kind === 'number'
 }
 
 function findDeclaration(
   name: string,
   span: Span,
-  { declarations, findings, strict }: Collecting,
+  { declarations, findings, strict }: VariableCollector,
 ): Declaration | undefined {
   const found = declarations.get(name)
   if (found !== undefined) return found
   const at = strict ? errorAt : warningAt
-  note(findings, () => {
+  report(findings, () => {
     const hint = didYouMean(name, declarations.keys())
     const detail = `The job file declares no variable named ${quoteText(name)}.${hint}`
     return at(span, UNDECLARED, detail)
@@ -118,10 +118,10 @@ function findDeclaration(
 }
 
 /** Undefined stands for a value that failed and is already reported. */
-function give(
+function assign(
   { name, type }: Declaration,
   { value, span }: { readonly value: Value | undefined; readonly span: Span },
-  { findings, values }: Collecting,
+  { findings, values }: VariableCollector,
 ): void {
   const subject = `The value of ${quoteText(name)}`
   const converted =

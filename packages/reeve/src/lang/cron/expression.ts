@@ -16,11 +16,11 @@ export interface DayRule {
   readonly restrictsWeek: boolean
   readonly ofMonth: ReadonlySet<number>
   /** `L`: the last day of the month. */
-  readonly last: boolean
+  readonly lastDay: boolean
   /** `LW`: the last weekday of the month, Monday to Friday. */
   readonly lastWeekday: boolean
   /** `15W`: the weekday nearest to each of these days, within the month. */
-  readonly nearWeekday: ReadonlySet<number>
+  readonly nearestWeekdayTo: ReadonlySet<number>
   /** 0 is Sunday. */
   readonly ofWeek: ReadonlySet<number>
   /** `5L`: the last of these days of the week in the month. */

@@ -1,5 +1,5 @@
 /** The syntax of one field of a cron expression. */
-export interface FieldKind {
+export interface FieldSyntax {
   readonly name: string
   readonly min: number
   readonly max: number
@@ -13,17 +13,17 @@ const MONTHS =
   'JANUARY FEBRUARY MARCH APRIL MAY JUNE JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER'.split(' ')
 const DAYS = 'SUNDAY MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY'.split(' ')
 
-export const SECOND: FieldKind = { name: 'second', min: 0, max: 59 }
-export const MINUTE: FieldKind = { name: 'minute', min: 0, max: 59 }
-export const HOUR: FieldKind = { name: 'hour', min: 0, max: 23 }
-export const DAY_OF_MONTH: FieldKind = {
+export const SECOND: FieldSyntax = { name: 'second', min: 0, max: 59 }
+export const MINUTE: FieldSyntax = { name: 'minute', min: 0, max: 59 }
+export const HOUR: FieldSyntax = { name: 'hour', min: 0, max: 23 }
+export const DAY_OF_MONTH: FieldSyntax = {
   name: 'day of month',
   min: 1,
   max: 31,
   special: /^(?:L|LW|(?:[1-9]|[12]\d|3[01])W)$/i,
 }
-export const MONTH: FieldKind = { name: 'month', min: 1, max: 12, names: MONTHS }
-export const DAY_OF_WEEK: FieldKind = {
+export const MONTH: FieldSyntax = { name: 'month', min: 1, max: 12, names: MONTHS }
+export const DAY_OF_WEEK: FieldSyntax = {
   name: 'day of week',
   min: 0,
   max: 7,
@@ -31,7 +31,7 @@ export const DAY_OF_WEEK: FieldKind = {
   special: /^(?:[0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)(?:L|#[1-5])$/i,
 }
 /** The maximum guarantees that every search terminates. */
-export const YEAR: FieldKind = { name: 'year', min: 1970, max: 2099 }
+export const YEAR: FieldSyntax = { name: 'year', min: 1970, max: 2099 }
 
 /** A parsed field: ascending numbers and special entries as written. */
 export interface FieldValue {
@@ -43,7 +43,7 @@ export interface FieldValue {
 }
 
 /** Parses a list of entries: `*`, a value or a range with an optional step, or a special entry. */
-export function readField(text: string, kind: FieldKind): FieldValue | undefined {
+export function readField(text: string, kind: FieldSyntax): FieldValue | undefined {
   if (isStar(text)) return everyValue(kind)
   const numbers = new Set<number>()
   const specials: string[] = []
@@ -62,7 +62,7 @@ export function readField(text: string, kind: FieldKind): FieldValue | undefined
 }
 
 /** Shared, because most fields are `*` and these lists are the longest. */
-function everyValue({ min, max }: FieldKind): FieldValue {
+function everyValue({ min, max }: FieldSyntax): FieldValue {
   const numbers = Array.from({ length: max - min + 1 }, (_, i) => min + i)
   return { isRestricted: false, numbers, specials: [] }
 }
@@ -73,7 +73,7 @@ interface EntryRange {
   readonly step: number
 }
 
-function readEntry(entry: string, kind: FieldKind): EntryRange | undefined {
+function readEntry(entry: string, kind: FieldSyntax): EntryRange | undefined {
   const [range = '', stepText, ...more] = entry.split('/')
   const step = stepText === undefined ? 1 : readStep(stepText, kind)
   if (more.length > 0 || step === undefined) return undefined
@@ -91,13 +91,13 @@ function isStar(text: string): boolean {
   return text === '*' || text === '?'
 }
 
-function readStep(text: string, kind: FieldKind): number | undefined {
+function readStep(text: string, kind: FieldSyntax): number | undefined {
   const step = /^\d{1,4}$/.test(text) ? Number(text) : 0
   return step >= 1 && step <= kind.max ? step : undefined
 }
 
 /** Parses a number or name; undefined if the field does not allow it. */
-export function readValue(text: string, kind: FieldKind): number | undefined {
+export function readValue(text: string, kind: FieldSyntax): number | undefined {
   const name = text.toUpperCase()
   const named = kind.names?.findIndex((one) => name === one || name === one.slice(0, 3)) ?? -1
   if (named >= 0) return kind.min + named

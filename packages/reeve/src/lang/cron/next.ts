@@ -20,16 +20,16 @@ const HOUR_MS = 3_600_000
  * Offsets are between −12 and +14 hours, so local time never jumps by more than 26 hours. Two days
  * exceed that.
  */
-const REACH_MS = 48 * HOUR_MS
+const OFFSET_RANGE_MS = 48 * HOUR_MS
 /** No zone changes its offset twice within this time. */
-const PROBE_MS = 6 * HOUR_MS
+const OFFSET_PROBE_MS = 6 * HOUR_MS
 /**
  * Each iteration finds the result, passes an offset change or skips to two days before the result.
  */
-const ROUNDS_MAX = 1_000
+const ITERATIONS_MAX = 1_000
 
 /**
- * The first time after `afterMs`, in whole seconds, at which the zone's local time matches the
+ * The first time after `requestedMs`, in whole seconds, at which the zone's local time matches the
  * expression; undefined if there is none.
  *
  * Local times that an offset change skips do not occur; repeated ones occur twice. Both follow from
@@ -38,39 +38,39 @@ const ROUNDS_MAX = 1_000
 export function nextCronTime(expression: CronExpression, search: CronSearch): number | undefined {
   const offset = (ms: number): number => search.offsetAt(search.zone, ms)
   let fromMs = (Math.floor(search.afterMs / SECOND_MS) + 1) * SECOND_MS
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const ahead = offset(fromMs)
-    const wall = nextWallTime(expression, fromMs + ahead)
-    const foundMs = wall === undefined ? Infinity : wall - ahead
-    const reachMs = fromMs + REACH_MS
-    const changeMs = nextChange(offset, fromMs, Math.min(foundMs, reachMs))
+  for (let round = 0; round < ITERATIONS_MAX; round++) {
+    const offsetMs = offset(fromMs)
+    const wall = nextWallTime(expression, fromMs + offsetMs)
+    const foundMs = wall === undefined ? Infinity : wall - offsetMs
+    const reachMs = fromMs + OFFSET_RANGE_MS
+    const changeMs = nextOffsetChange(offset, fromMs, Math.min(foundMs, reachMs))
     if (changeMs !== undefined) fromMs = changeMs
     else if (foundMs <= reachMs) return foundMs
     else if (wall === undefined) return undefined
     // No match in this interval: the offset is constant for two days. After that,
     // local time is before `wall` until two days before `wall`.
-    else fromMs = Math.max(reachMs, foundMs - REACH_MS)
+    else fromMs = Math.max(reachMs, foundMs - OFFSET_RANGE_MS)
   }
   return undefined
 }
 
 /** The first time after `fromMs`, up to `toMs`, with a different offset than at `fromMs`. */
-function nextChange(
+function nextOffsetChange(
   offset: (ms: number) => number,
   fromMs: number,
   toMs: number,
 ): number | undefined {
   const before = offset(fromMs)
   for (let low = fromMs; low < toMs;) {
-    const high = Math.min(low + PROBE_MS, toMs)
-    if (offset(high) !== before) return firstOther(offset, low, high)
+    const high = Math.min(low + OFFSET_PROBE_MS, toMs)
+    if (offset(high) !== before) return bisectOffsetChange(offset, low, high)
     low = high
   }
   return undefined
 }
 
 /** Bisects the offset change between `fromMs` and `toMs` to one second. */
-function firstOther(offset: (ms: number) => number, fromMs: number, toMs: number): number {
+function bisectOffsetChange(offset: (ms: number) => number, fromMs: number, toMs: number): number {
   const before = offset(fromMs)
   let low = fromMs
   let high = toMs

@@ -39,15 +39,15 @@ export function parseCron(spec: string): Result<CronExpression, string> {
     : parseFields(macro)
 }
 
-const FIVE = [MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK]
+const FIVE_FIELDS = [MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK]
 
 function parseFields(text: string): Result<CronExpression, string> {
   const given = text === '' ? [] : text.split(/\s+/)
   if (given.length < 5 || given.length > 7)
     return err(`expected 5, 6 or 7 fields, found ${given.length}`)
-  const fields = completed(given)
+  const fields = addDefaultFields(given)
   const values: FieldValue[] = []
-  for (const [i, kind] of [SECOND, ...FIVE, YEAR].entries()) {
+  for (const [i, kind] of [SECOND, ...FIVE_FIELDS, YEAR].entries()) {
     const field = fields[i] ?? ''
     const value = readField(field, kind)
     if (value === undefined)
@@ -58,7 +58,7 @@ function parseFields(text: string): Result<CronExpression, string> {
 }
 
 /** Adds default fields: second 0 and every year. */
-function completed(fields: readonly string[]): readonly string[] {
+function addDefaultFields(fields: readonly string[]): readonly string[] {
   if (fields.length === 7) return fields
   return fields.length === 6 ? ['0', ...fields] : ['0', ...fields, '*']
 }
@@ -86,16 +86,16 @@ function toDayRule(ofMonth: FieldValue, ofWeek: FieldValue): DayRule {
     restrictsMonth: ofMonth.isRestricted,
     restrictsWeek: ofWeek.isRestricted,
     ofMonth: new Set(ofMonth.numbers),
-    last: ofMonth.specials.includes('L'),
+    lastDay: ofMonth.specials.includes('L'),
     lastWeekday: ofMonth.specials.includes('LW'),
-    nearWeekday: new Set(near),
+    nearestWeekdayTo: new Set(near),
     ofWeek: new Set(ofWeek.numbers.map(dayOfWeek)),
-    lastOfWeek: new Set(lasts.map((text) => dayNamed(text.slice(0, -1)))),
-    nthOfWeek: new Set(nth.map(([day = '', which]) => nthKey(dayNamed(day), Number(which)))),
+    lastOfWeek: new Set(lasts.map((text) => readDayOfWeek(text.slice(0, -1)))),
+    nthOfWeek: new Set(nth.map(([day = '', which]) => nthKey(readDayOfWeek(day), Number(which)))),
   }
 }
 
-function dayNamed(text: string): number {
+function readDayOfWeek(text: string): number {
   return dayOfWeek(readValue(text, DAY_OF_WEEK) ?? 0)
 }
 

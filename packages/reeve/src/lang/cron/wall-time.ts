@@ -28,24 +28,24 @@ const DAY_MS = 86_400_000
 function nextInMonth(expression: CronExpression, month: Month, wallMs: number): number | undefined {
   const dayCount = daysInMonth(month.year, month.month)
   const firstMs = dayStartMs(month.year, month.month, 1)
-  const facts = { dayCount, firstWeekday: toWallTime(firstMs).weekday }
+  const info = { dayCount, firstWeekday: toWallTime(firstMs).weekday }
   for (let day = 1; day <= dayCount; day++) {
     const dayMs = firstMs + (day - 1) * DAY_MS
-    if (dayMs + DAY_MS <= wallMs || !matchesDay(expression.days, day, facts)) continue
+    if (dayMs + DAY_MS <= wallMs || !matchesDay(expression.days, day, info)) continue
     const time = nextTimeOfDay(expression, Math.max(0, wallMs - dayMs) / 1_000)
     if (time !== undefined) return dayMs + time * 1_000
   }
   return undefined
 }
 
-interface MonthFacts {
+interface MonthInfo {
   readonly dayCount: number
   /** Day of the week of the first of the month. */
   readonly firstWeekday: number
 }
 
 /** If both fields restrict the day, either one matches. */
-function matchesDay(rule: DayRule, day: number, month: MonthFacts): boolean {
+function matchesDay(rule: DayRule, day: number, month: MonthInfo): boolean {
   if (!rule.restrictsMonth && !rule.restrictsWeek) return true
   return (
     (rule.restrictsMonth && matchesDayOfMonth(rule, day, month)) ||
@@ -53,26 +53,26 @@ function matchesDay(rule: DayRule, day: number, month: MonthFacts): boolean {
   )
 }
 
-function matchesDayOfMonth(rule: DayRule, day: number, month: MonthFacts): boolean {
+function matchesDayOfMonth(rule: DayRule, day: number, month: MonthInfo): boolean {
   if (rule.ofMonth.has(day)) return true
-  if (rule.last && day === month.dayCount) return true
+  if (rule.lastDay && day === month.dayCount) return true
   if (rule.lastWeekday && day === nearestWeekday(month.dayCount, month)) return true
-  if (rule.nearWeekday.size === 0) return false
+  if (rule.nearestWeekdayTo.size === 0) return false
   // The nearest weekday is at most two days away.
   for (let near = Math.max(1, day - 2); near <= Math.min(month.dayCount, day + 2); near++)
-    if (rule.nearWeekday.has(near) && nearestWeekday(near, month) === day) return true
+    if (rule.nearestWeekdayTo.has(near) && nearestWeekday(near, month) === day) return true
   return false
 }
 
 /** Saturday becomes Friday and Sunday becomes Monday, or the reverse at the ends of the month. */
-function nearestWeekday(day: number, month: MonthFacts): number {
+function nearestWeekday(day: number, month: MonthInfo): number {
   const weekday = weekdayOf(day, month)
   if (weekday === 6) return day === 1 ? 3 : day - 1
   if (weekday === 0) return day === month.dayCount ? day - 2 : day + 1
   return day
 }
 
-function matchesDayOfWeek(rule: DayRule, day: number, month: MonthFacts): boolean {
+function matchesDayOfWeek(rule: DayRule, day: number, month: MonthInfo): boolean {
   const weekday = weekdayOf(day, month)
   return (
     rule.ofWeek.has(weekday) ||
@@ -81,7 +81,7 @@ function matchesDayOfWeek(rule: DayRule, day: number, month: MonthFacts): boolea
   )
 }
 
-function weekdayOf(day: number, { firstWeekday }: MonthFacts): number {
+function weekdayOf(day: number, { firstWeekday }: MonthInfo): number {
   return (firstWeekday + day - 1) % 7
 }
 

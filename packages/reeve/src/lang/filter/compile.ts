@@ -1,9 +1,9 @@
 import { err, ok, type Ok, type Result } from '@reeve/kit/result.ts'
 import type { Connective, Expression, Match } from './ast.ts'
-import { UNTYPED, type FieldKinds } from './field-kinds.ts'
+import { UNTYPED, type FieldType } from './field-kinds.ts'
 import type { FilterError } from './filter-error.ts'
 import { MAX_STEPS_PER_ROW } from './limits.ts'
-import { testOf, TOO_MUCH_WORK, verdictWhenMissing, type Verdict } from './match.ts'
+import { compileTest, STEP_LIMIT_EXCEEDED, verdictWhenMissing, type MatchResult } from './match.ts'
 import { parseFilter } from './parse.ts'
 import { patternCompiler, type Pattern } from './pattern.ts'
 import { quantifierOver, scopeInside } from './quantify.ts'
@@ -11,7 +11,7 @@ import { selectorReader, type Run, type Scope } from './select.ts'
 
 export interface FilterOptions {
   /** The declared type of rows, from `fieldTypeFromSchema`. Without it every object is a record. */
-  readonly kinds?: FieldKinds
+  readonly rowType?: FieldType
   /**
    * Record fields that selectors cannot access, at any depth. Keys of maps are data and stay
    * accessible.
@@ -42,7 +42,7 @@ export function compileFilter(
 /** Compiles a filter from its syntax tree. */
 export function filterOf(expression: Expression, options: FilterOptions): Filter {
   const judge = compile(expression, {
-    row: options.kinds ?? UNTYPED,
+    row: options.rowType ?? UNTYPED,
     bindings: new Map(),
     depth: 0,
     hidden: new Set(options.hidden),
@@ -58,25 +58,25 @@ export function filterOf(expression: Expression, options: FilterOptions): Filter
 const PASSES: Ok<boolean> = ok(true)
 const FAILS: Ok<boolean> = ok(false)
 
-type Judge = (run: Run) => Verdict
+type Predicate = (run: Run) => MatchResult
 
 interface Context extends Scope {
   readonly patternOf: (text: string) => Pattern
 }
 
-function compile(expression: Expression, context: Context): Judge {
+function compile(expression: Expression, context: Context): Predicate {
   switch (expression.kind) {
     case 'and':
     case 'or':
       return compileChain(expression, context)
     case 'not':
-      return negated(compile(expression.operand, context))
+      return negatePredicate(compile(expression.operand, context))
     case 'match':
       return compileMatch(expression, context)
     case 'any':
     case 'all': {
       const reader = selectorReader(expression.selector, context)
-      const scope = scopeInside(expression, reader.kinds, context)
+      const scope = scopeInside(expression, reader.type, context)
       return quantifierOver(expression, reader, { scope, body: compile(expression.body, scope) })
     }
   }
@@ -85,17 +85,17 @@ function compile(expression: Expression, context: Context): Judge {
 /**
  * Evaluates a chain of one connective in a loop that stops at the first deciding operand or error.
  */
-function compileChain(chain: Connective, context: Context): Judge {
-  const judges: Judge[] = []
+function compileChain(chain: Connective, context: Context): Predicate {
+  const predicates: Predicate[] = []
   let rest: Expression = chain
   while (rest.kind === chain.kind) {
-    judges.push(compile(rest.left, context))
+    predicates.push(compile(rest.left, context))
     rest = rest.right
   }
-  judges.push(compile(rest, context))
+  predicates.push(compile(rest, context))
   const undecided = chain.kind === 'and'
   return (run) => {
-    for (const judge of judges) {
+    for (const judge of predicates) {
       const verdict = judge(run)
       if (verdict !== undecided) return verdict
     }
@@ -103,24 +103,24 @@ function compileChain(chain: Connective, context: Context): Judge {
   }
 }
 
-function negated(judge: Judge): Judge {
+function negatePredicate(judge: Predicate): Predicate {
   return (run) => {
     const verdict = judge(run)
     return typeof verdict === 'boolean' ? !verdict : verdict
   }
 }
 
-function compileMatch(match: Match, context: Context): Judge {
+function compileMatch(match: Match, context: Context): Predicate {
   const reader = selectorReader(match.selector, context)
-  const test = testOf(match, reader.kinds, context.patternOf)
+  const test = compileTest(match, reader.type, context.patternOf)
   const whenMissing = verdictWhenMissing(match)
-  const judge: Judge = (run) => {
+  const judge: Predicate = (run) => {
     run.steps -= 1
-    if (run.steps < 0) return TOO_MUCH_WORK
+    if (run.steps < 0) return STEP_LIMIT_EXCEEDED
     const value = reader.read(run)
     if (value !== undefined) return test(value, run)
     const reason = reader.explain(run)
     return reason === 'missing-key' ? whenMissing : reason
   }
-  return match.negated ? negated(judge) : judge
+  return match.negated ? negatePredicate(judge) : judge
 }

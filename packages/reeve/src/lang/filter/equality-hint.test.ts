@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileFilter, type FilterOptions } from './compile.ts'
-import { equalityHint } from './equality-hint.ts'
-import { fieldKindsFromSchema } from './field-kinds.ts'
+import { equalityConstraints } from './equality-hint.ts'
+import { fieldTypeFromSchema } from './field-kinds.ts'
 
 const options: FilterOptions = {
-  kinds: fieldKindsFromSchema({
+  rowType: fieldTypeFromSchema({
     type: 'object',
     properties: {
       ID: { type: 'string' },
@@ -49,11 +49,11 @@ for (const c of cases)
   test(`equality hint: ${c.filter}`, () => {
     const compiled = compileFilter(c.filter, options)
     assert.ok(compiled.ok)
-    assert.deepEqual(equalityHint(compiled.value), new Map(Object.entries(c.hint)))
+    assert.deepEqual(equalityConstraints(compiled.value), new Map(Object.entries(c.hint)))
   })
 
 test('equality hint: without declared types every field may be a text', () => {
   const compiled = compileFilter('JobID == web and a.b == c')
   assert.ok(compiled.ok)
-  assert.deepEqual(equalityHint(compiled.value), new Map([['JobID', 'web']]))
+  assert.deepEqual(equalityConstraints(compiled.value), new Map([['JobID', 'web']]))
 })

@@ -6,7 +6,7 @@ import type { Filter } from './compile.ts'
  * `and` chain. A list may use an index on one of them, and still has to apply the filter to every
  * row.
  */
-export function equalityHint(filter: Filter): ReadonlyMap<string, string> {
+export function equalityConstraints(filter: Filter): ReadonlyMap<string, string> {
   const hint = new Map<string, string>()
   for (const part of conjuncts(filter.expression)) {
     if (part.kind !== 'match' || part.operator !== 'equal' || part.negated) continue
@@ -31,8 +31,8 @@ function conjuncts(expression: Expression): readonly Expression[] {
 
 /** Only strings compare as written; literals of numbers and booleans have several notations. */
 function isTextField(filter: Filter, field: string): boolean {
-  const { kinds, hidden } = filter.options
+  const { rowType, hidden } = filter.options
   if (hidden?.includes(field) === true) return false
-  if (kinds === undefined) return true
-  return kinds.kind === 'struct' && kinds.fields.get(field)?.kind === 'string'
+  if (rowType === undefined) return true
+  return rowType.kind === 'struct' && rowType.fields.get(field)?.kind === 'string'
 }

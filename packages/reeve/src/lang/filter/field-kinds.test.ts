@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import { fieldKindsFromSchema, type FieldKinds } from './field-kinds.ts'
+import { fieldTypeFromSchema, type FieldType } from './field-kinds.ts'
 
 const leaf = (
   kind: 'string' | 'integer' | 'float' | 'boolean' | 'time' | 'bytes' | 'json',
-): FieldKinds => ({
+): FieldType => ({
   kind,
   nullable: false,
 })
-const orNull = (kinds: FieldKinds): FieldKinds => ({ ...kinds, nullable: true })
-const listOf = (of: FieldKinds): FieldKinds => ({ kind: 'list', nullable: false, of })
-const mapOf = (of: FieldKinds): FieldKinds => ({ kind: 'map', nullable: false, of })
-const struct = (fields: Readonly<Record<string, FieldKinds>>): FieldKinds => ({
+const orNull = (kinds: FieldType): FieldType => ({ ...kinds, nullable: true })
+const listOf = (of: FieldType): FieldType => ({ kind: 'list', nullable: false, of })
+const mapOf = (of: FieldType): FieldType => ({ kind: 'map', nullable: false, of })
+const struct = (fields: Readonly<Record<string, FieldType>>): FieldType => ({
   kind: 'struct',
   nullable: false,
   fields: new Map(Object.entries(fields)),
 })
 
-const cases: readonly { name: string; schema: unknown; kinds: FieldKinds }[] = [
+const cases: readonly { name: string; schema: unknown; kinds: FieldType }[] = [
   { name: 'a string', schema: Type.String(), kinds: leaf('string') },
   { name: 'an integer', schema: Type.Integer({ format: 'nanoseconds' }), kinds: leaf('integer') },
   { name: 'a number', schema: Type.Number(), kinds: leaf('float') },
@@ -110,11 +110,11 @@ const cases: readonly { name: string; schema: unknown; kinds: FieldKinds }[] = [
 ]
 for (const c of cases)
   test(`field kinds: ${c.name}`, () => {
-    assert.deepEqual(fieldKindsFromSchema(c.schema), c.kinds)
+    assert.deepEqual(fieldTypeFromSchema(c.schema), c.kinds)
   })
 
 test('field kinds: a schema that contains itself is a bug, not an endless loop', () => {
   const schema: Record<string, unknown> = { type: 'array' }
   schema['items'] = schema
-  assert.throws(() => fieldKindsFromSchema(schema), /the schema of a filtered record is finite/)
+  assert.throws(() => fieldTypeFromSchema(schema), /the schema of a filtered record is finite/)
 })

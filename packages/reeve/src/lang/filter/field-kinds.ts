@@ -5,9 +5,9 @@ import { assert } from '@reeve/kit/fault.ts'
  * that JSON does not show: an object may be a record or a map, a string may be a time or bytes, and
  * null may be an empty list.
  */
-export type FieldKinds = LeafKinds | CollectionKinds | StructKinds
+export type FieldType = ScalarType | CollectionType | StructType
 
-export type LeafKind =
+export type ScalarKind =
   | 'string'
   | 'integer'
   | 'float'
@@ -20,32 +20,32 @@ export type LeafKind =
   /** Undeclared: the value determines its type, and objects are records. */
   | 'untyped'
 
-export interface LeafKinds {
-  readonly kind: LeafKind
+export interface ScalarType {
+  readonly kind: ScalarKind
   readonly nullable: boolean
 }
 
-export interface CollectionKinds {
+export interface CollectionType {
   readonly kind: 'list' | 'map'
   readonly nullable: boolean
-  readonly of: FieldKinds
+  readonly of: FieldType
 }
 
-export interface StructKinds {
+export interface StructType {
   readonly kind: 'struct'
   readonly nullable: boolean
-  readonly fields: ReadonlyMap<string, FieldKinds>
+  readonly fields: ReadonlyMap<string, FieldType>
 }
 
-export const STRING: FieldKinds = { kind: 'string', nullable: false }
-export const INTEGER: FieldKinds = { kind: 'integer', nullable: false }
-export const JSON_VALUE: FieldKinds = { kind: 'json', nullable: false }
-export const UNTYPED: FieldKinds = { kind: 'untyped', nullable: false }
+export const STRING: FieldType = { kind: 'string', nullable: false }
+export const INTEGER: FieldType = { kind: 'integer', nullable: false }
+export const JSON_VALUE: FieldType = { kind: 'json', nullable: false }
+export const UNTYPED: FieldType = { kind: 'untyped', nullable: false }
 
 /** The value of a declared field that a row omits: its zero value. */
-export function zeroOf(kinds: FieldKinds): unknown {
-  if (kinds.nullable) return null
-  switch (kinds.kind) {
+export function zeroValue(type: FieldType): unknown {
+  if (type.nullable) return null
+  switch (type.kind) {
     case 'string':
     case 'bytes':
       return ''
@@ -74,21 +74,22 @@ const MAX_SCHEMA_DEPTH = 50
  * a schema in `additionalProperties` is a map; a union with null is nullable; an open schema is
  * free-form JSON.
  */
-export function fieldKindsFromSchema(schema: unknown): FieldKinds {
-  return kindsOf(schema, 0)
+export function fieldTypeFromSchema(schema: unknown): FieldType {
+  return fieldTypeOf(schema, 0)
 }
 
-function kindsOf(schema: unknown, depth: number): FieldKinds {
+function fieldTypeOf(schema: unknown, depth: number): FieldType {
   assert(depth < MAX_SCHEMA_DEPTH, 'the schema of a filtered record is finite')
   if (!isRecord(schema)) return JSON_VALUE
   const variants = schema['anyOf'] ?? schema['oneOf'] ?? schema['allOf']
-  if (Array.isArray(variants)) return joined(variants.map((variant) => kindsOf(variant, depth + 1)))
+  if (Array.isArray(variants))
+    return joinVariants(variants.map((variant) => fieldTypeOf(variant, depth + 1)))
   const type = schema['type']
   if (Array.isArray(type))
-    return joined(type.map((one) => kindsOf({ ...schema, type: one }, depth + 1)))
+    return joinVariants(type.map((one) => fieldTypeOf({ ...schema, type: one }, depth + 1)))
   switch (type) {
     case 'string':
-      return { kind: kindOfText(schema), nullable: false }
+      return { kind: stringKind(schema), nullable: false }
     case 'integer':
       return INTEGER
     case 'number':
@@ -98,45 +99,49 @@ function kindsOf(schema: unknown, depth: number): FieldKinds {
     case 'null':
       return NULL
     case 'array':
-      return { kind: 'list', nullable: false, of: kindsOf(schema['items'], depth + 1) }
+      return { kind: 'list', nullable: false, of: fieldTypeOf(schema['items'], depth + 1) }
     case 'object':
-      return kindsOfObject(schema, depth)
+      return objectType(schema, depth)
     default:
-      return kindsOfConstants(schema)
+      return enumType(schema)
   }
 }
 
-function kindOfText(schema: Readonly<Record<string, unknown>>): LeafKind {
+function stringKind(schema: Readonly<Record<string, unknown>>): ScalarKind {
   if (schema['format'] === 'date-time') return 'time'
   return schema['contentEncoding'] === 'base64' ? 'bytes' : 'string'
 }
 
 /** Marks the null variant of a union until `joinVariants` merges it into the others. */
-const NULL: FieldKinds = { kind: 'json', nullable: true }
+const NULL: FieldType = { kind: 'json', nullable: true }
 
-function kindsOfObject(schema: Readonly<Record<string, unknown>>, depth: number): FieldKinds {
+function objectType(schema: Readonly<Record<string, unknown>>, depth: number): FieldType {
   const { properties, patternProperties, additionalProperties } = schema
   if (isRecord(properties)) {
     const fields = Object.entries(properties)
     return {
       kind: 'struct',
       nullable: false,
-      fields: new Map(fields.map(([name, field]) => [name, kindsOf(field, depth + 1)])),
+      fields: new Map(fields.map(([name, field]) => [name, fieldTypeOf(field, depth + 1)])),
     }
   }
   const values = isRecord(patternProperties)
     ? Object.values(patternProperties)
     : [additionalProperties]
-  return { kind: 'map', nullable: false, of: joined(values.map((one) => kindsOf(one, depth + 1))) }
+  return {
+    kind: 'map',
+    nullable: false,
+    of: joinVariants(values.map((one) => fieldTypeOf(one, depth + 1))),
+  }
 }
 
 /** Handles enumerations without a `type`. */
-function kindsOfConstants(schema: Readonly<Record<string, unknown>>): FieldKinds {
+function enumType(schema: Readonly<Record<string, unknown>>): FieldType {
   const constants = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']]
   return constants.every((constant) => typeof constant === 'string') ? STRING : JSON_VALUE
 }
 
-function joined(variants: readonly FieldKinds[]): FieldKinds {
+function joinVariants(variants: readonly FieldType[]): FieldType {
   const nullable = variants.some((variant) => variant.nullable)
   const [first, ...rest] = variants.filter((variant) => variant !== NULL)
   return { ...rest.reduce(join, first ?? JSON_VALUE), nullable }
@@ -146,12 +151,12 @@ function joined(variants: readonly FieldKinds[]): FieldKinds {
  * Variants of one kind keep it, with the fields of both. For different kinds the value determines
  * the type.
  */
-function join(a: FieldKinds, b: FieldKinds): FieldKinds {
+function join(a: FieldType, b: FieldType): FieldType {
   if (a.kind === 'struct' && b.kind === 'struct') {
     const fields = new Map(a.fields)
-    for (const [name, kinds] of b.fields) {
+    for (const [name, type] of b.fields) {
       const other = fields.get(name)
-      fields.set(name, other === undefined ? kinds : join(other, kinds))
+      fields.set(name, other === undefined ? type : join(other, type))
     }
     return { ...a, fields }
   }

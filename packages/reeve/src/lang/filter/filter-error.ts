@@ -5,6 +5,6 @@ export interface FilterError {
   readonly message: string
 }
 
-export function failed(message: string): FilterError {
+export function evaluationError(message: string): FilterError {
   return { code: 'filter-failed', message }
 }

@@ -1,5 +1,5 @@
 export { compileFilter, type Filter, type FilterOptions } from './compile.ts'
-export { equalityHint } from './equality-hint.ts'
-export { fieldKindsFromSchema, type FieldKinds } from './field-kinds.ts'
-export { leadingPart } from './leading-part.ts'
+export { equalityConstraints } from './equality-hint.ts'
+export { fieldTypeFromSchema, type FieldType } from './field-kinds.ts'
+export { leadingConjuncts } from './leading-part.ts'
 export type { FilterError } from './filter-error.ts'

@@ -6,12 +6,12 @@ import { filterOf, type Filter } from './compile.ts'
  * first term uses others. A row that fails them fails the whole filter, and later terms would not
  * be evaluated, so a list that knows these fields need not read the row.
  */
-export function leadingPart(filter: Filter, fields: ReadonlySet<string>): Filter | undefined {
+export function leadingConjuncts(filter: Filter, fields: ReadonlySet<string>): Filter | undefined {
   const parts: Expression[] = []
   const pending = [filter.expression]
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if (next.kind === 'and') pending.push(next.right, next.left)
-    else if (asksOnly(next, fields)) parts.push(next)
+    else if (usesOnly(next, fields)) parts.push(next)
     else break
   }
   const leading = parts.reduceRight<Expression | undefined>(
@@ -24,7 +24,7 @@ export function leadingPart(filter: Filter, fields: ReadonlySet<string>): Filter
 /**
  * Names bound by a quantifier could shadow a field, so quantifiers are left to the whole filter.
  */
-function asksOnly(expression: Expression, fields: ReadonlySet<string>): boolean {
+function usesOnly(expression: Expression, fields: ReadonlySet<string>): boolean {
   const pending = [expression]
   for (let next = pending.pop(); next !== undefined; next = pending.pop())
     switch (next.kind) {

@@ -4,11 +4,11 @@ import type { FilterError } from './filter-error.ts'
 import { MAX_DEPTH, MAX_NODES, MAX_TEXT_LENGTH } from './limits.ts'
 import {
   attempt,
-  complain,
-  refusal,
-  refusedAt,
+  recordSpecificError,
+  syntaxError,
+  syntaxErrorAt,
   skipSpace,
-  startOf,
+  createCursor,
   take,
   takeEnd,
   takePhrase,
@@ -20,14 +20,14 @@ import { takeIdentifier, takeSelector, takeValue } from './take-operand.ts'
 /** Parses a filter with one function per grammar rule, alternatives in the order of the grammar. */
 export function parseFilter(text: string): Result<Expression, FilterError> {
   if (text.length > MAX_TEXT_LENGTH)
-    return refusedAt(text, 0, `the expression is longer than ${MAX_TEXT_LENGTH} characters`)
-  const parser: Parser = { ...startOf(text), nodes: 0, depth: 0, excess: undefined }
+    return syntaxErrorAt(text, 0, `the expression is longer than ${MAX_TEXT_LENGTH} characters`)
+  const parser: Parser = { ...createCursor(text), nodes: 0, depth: 0, excess: undefined }
   skipSpace(parser)
   const expression = parseOr(parser)
-  if (parser.excess !== undefined) return refusedAt(text, parser.excess.at, parser.excess.what)
-  if (expression === undefined) return refusal(parser)
+  if (parser.excess !== undefined) return syntaxErrorAt(text, parser.excess.at, parser.excess.what)
+  if (expression === undefined) return syntaxError(parser)
   skipSpace(parser)
-  return takeEnd(parser) ? ok(expression) : refusal(parser)
+  return takeEnd(parser) ? ok(expression) : syntaxError(parser)
 }
 
 interface Parser extends Cursor {
@@ -78,7 +78,7 @@ function foldRight(
   return operands
     .slice(0, -1)
     .reduceRight<Expression | undefined>(
-      (right, left) => right && counted(parser, { kind, left, right }),
+      (right, left) => right && countNode(parser, { kind, left, right }),
       last,
     )
 }
@@ -92,14 +92,14 @@ function parseNot(parser: Parser): Expression | undefined {
 
 function parseNegation(parser: Parser): Expression | undefined {
   if (!take(parser, 'not') || !takeSpace(parser)) return undefined
-  const operand = nested(parser, parseNot)
-  return operand && counted(parser, { kind: 'not', operand })
+  const operand = parseNested(parser, parseNot)
+  return operand && countNode(parser, { kind: 'not', operand })
 }
 
 function parseGroup(parser: Parser): Expression | undefined {
   if (!take(parser, '(')) return undefined
   skipSpace(parser)
-  const inner = nested(parser, parseOr)
+  const inner = parseNested(parser, parseOr)
   if (inner === undefined) return undefined
   skipSpace(parser)
   return take(parser, ')') ? inner : undefined
@@ -115,10 +115,10 @@ function parseQuantifier(parser: Parser): Quantifier | undefined {
   skipSpace(parser)
   if (!take(parser, '{')) return undefined
   skipSpace(parser)
-  const body = nested(parser, parseOr)
+  const body = parseNested(parser, parseOr)
   if (body === undefined) return undefined
   skipSpace(parser)
-  return take(parser, '}') ? counted(parser, { kind, selector, binding, body }) : undefined
+  return take(parser, '}') ? countNode(parser, { kind, selector, binding, body }) : undefined
 }
 
 function takeBinding(parser: Parser): Binding | undefined {
@@ -144,7 +144,7 @@ function takeComma(parser: Parser): true | undefined {
 function parseMatch(parser: Parser): Match | undefined {
   const match =
     attempt(parser, takeComparison) ?? attempt(parser, takeUnary) ?? attempt(parser, takeMembership)
-  return match && counted(parser, match)
+  return match && countNode(parser, match)
 }
 
 const COMPARISONS = [
@@ -199,22 +199,23 @@ function takeMembership(parser: Parser): Match | undefined {
   if (negated && !takePhrase(parser, ['not', 'in'])) return undefined
   if (!takeSpace(parser)) return undefined
   const selector = takeSelector(parser)
-  if (selector === undefined) complain(parser, 'rule "match": Invalid selector')
+  if (selector === undefined) recordSpecificError(parser, 'rule "match": Invalid selector')
   return selector && { kind: 'match', operator: 'in', negated, selector, value }
 }
 
-function counted<T extends Expression>(parser: Parser, expression: T): T | undefined {
+function countNode<T extends Expression>(parser: Parser, expression: T): T | undefined {
   parser.nodes += 1
-  if (parser.nodes > MAX_NODES) exceed(parser, `the expression has more than ${MAX_NODES} parts`)
+  if (parser.nodes > MAX_NODES)
+    exceedLimit(parser, `the expression has more than ${MAX_NODES} parts`)
   return parser.excess === undefined ? expression : undefined
 }
 
-function nested(
+function parseNested(
   parser: Parser,
   parse: (parser: Parser) => Expression | undefined,
 ): Expression | undefined {
   if (parser.depth >= MAX_DEPTH)
-    exceed(parser, `the expression nests deeper than ${MAX_DEPTH} levels`)
+    exceedLimit(parser, `the expression nests deeper than ${MAX_DEPTH} levels`)
   if (parser.excess !== undefined) return undefined
   parser.depth += 1
   const expression = parse(parser)
@@ -222,6 +223,6 @@ function nested(
   return expression
 }
 
-function exceed(parser: Parser, what: string): void {
+function exceedLimit(parser: Parser, what: string): void {
   parser.excess ??= { at: parser.at, what }
 }

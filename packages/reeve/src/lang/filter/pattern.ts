@@ -1,6 +1,6 @@
 import { compileRegex, type Regex } from '@reeve/kit/regex.ts'
 import { err, type Result } from '@reeve/kit/result.ts'
-import { failed, type FilterError } from './filter-error.ts'
+import { evaluationError, type FilterError } from './filter-error.ts'
 import { MAX_PATTERN_INSTRUCTIONS, MAX_PATTERN_SIZE, MAX_TEXT_LENGTH } from './limits.ts'
 import { quote } from './quote.ts'
 
@@ -24,7 +24,7 @@ export function patternCompiler(): (text: string) => Pattern {
 }
 
 const TOO_LARGE = err(
-  failed(
+  evaluationError(
     `the regular expressions of the filter have more than ${MAX_PATTERN_INSTRUCTIONS} instructions`,
   ),
 )
@@ -34,7 +34,7 @@ function compile(text: string): Pattern {
   if (compiled.ok) return compiled
   const { kind, message } = compiled.error
   if (kind === 'too-large') return TOO_LARGE
-  return err(failed(`failed to compile regular expression ${quote(text)}: ${message}`))
+  return err(evaluationError(`failed to compile regular expression ${quote(text)}: ${message}`))
 }
 
 const PATTERN_LIMITS = {

@@ -1,7 +1,7 @@
 import { selectorText, type Quantifier } from './ast.ts'
-import { INTEGER, STRING, type FieldKinds } from './field-kinds.ts'
-import { failed } from './filter-error.ts'
-import { isAbsentCollection, isMap, TOO_MUCH_WORK, type Verdict } from './match.ts'
+import { INTEGER, STRING, type FieldType } from './field-kinds.ts'
+import { evaluationError } from './filter-error.ts'
+import { isAbsentCollection, isMap, STEP_LIMIT_EXCEEDED, type MatchResult } from './match.ts'
 import type { BoundName, Reader, Run, Scope } from './select.ts'
 
 /**
@@ -14,18 +14,20 @@ const SLOTS = 2
 export function quantifierOver(
   quantifier: Quantifier,
   reader: Reader,
-  inner: { readonly scope: Scope; readonly body: (run: Run) => Verdict },
-): (run: Run) => Verdict {
-  const { kinds } = reader
+  inner: { readonly scope: Scope; readonly body: (run: Run) => MatchResult },
+): (run: Run) => MatchResult {
+  const { type } = reader
   const slot = (inner.scope.depth - 1) * SLOTS
   const isSingle = quantifier.binding.form === 'single'
   // The result if no element decides. The first deciding element or error ends the loop.
   const undecided = quantifier.kind === 'all'
-  const unfit = failed(`${selectorText(quantifier.selector)} is not a list or a map`)
+  const notCollection = evaluationError(
+    `${selectorText(quantifier.selector)} is not a list or a map`,
+  )
 
-  const ask = (run: Run, first: unknown, second: unknown): Verdict => {
+  const evaluateBody = (run: Run, first: unknown, second: unknown): MatchResult => {
     run.steps -= 1
-    if (run.steps < 0) return TOO_MUCH_WORK
+    if (run.steps < 0) return STEP_LIMIT_EXCEEDED
     run.bound[slot] = first
     run.bound[slot + 1] = second
     return inner.body(run)
@@ -38,16 +40,16 @@ export function quantifierOver(
     }
     if (Array.isArray(value)) {
       for (let index = 0; index < value.length; index += 1) {
-        const verdict = ask(run, isSingle ? value[index] : index, value[index])
+        const verdict = evaluateBody(run, isSingle ? value[index] : index, value[index])
         if (verdict !== undecided) return verdict
       }
       return undecided
     }
-    if (isAbsentCollection(value, kinds)) return undecided
-    if (!isMap(value, kinds)) return unfit
+    if (isAbsentCollection(value, type)) return undecided
+    if (!isMap(value, type)) return notCollection
     // Sorted, so that the first failing element is the same on every server.
     for (const key of Object.keys(value).toSorted()) {
-      const verdict = ask(run, key, value[key])
+      const verdict = evaluateBody(run, key, value[key])
       if (verdict !== undecided) return verdict
     }
     return undecided
@@ -57,7 +59,7 @@ export function quantifierOver(
 /** The scope of the body: inner names shadow outer ones and the fields of the row. */
 export function scopeInside<S extends Scope>(
   quantifier: Quantifier,
-  over: FieldKinds,
+  collectionType: FieldType,
   scope: S,
 ): S {
   const slot = scope.depth * SLOTS
@@ -65,22 +67,25 @@ export function scopeInside<S extends Scope>(
   const bindings = new Map<string, BoundName>(scope.bindings)
   if (binding.form === 'single') {
     // A single name is the element of a list, but the key of a map.
-    const kinds = over.kind === 'map' ? STRING : elementKinds(over)
-    bindings.set(binding.name, { slot, kinds })
+    const type = collectionType.kind === 'map' ? STRING : elementType(collectionType)
+    bindings.set(binding.name, { slot, type })
   } else {
-    if (binding.key !== undefined) bindings.set(binding.key, { slot, kinds: keyKinds(over) })
+    if (binding.key !== undefined)
+      bindings.set(binding.key, { slot, type: keyType(collectionType) })
     if (binding.value !== undefined)
-      bindings.set(binding.value, { slot: slot + 1, kinds: elementKinds(over) })
+      bindings.set(binding.value, { slot: slot + 1, type: elementType(collectionType) })
   }
   return { ...scope, bindings, depth: scope.depth + 1 }
 }
 
 /** Elements of an untyped value are untyped. */
-function elementKinds(over: FieldKinds): FieldKinds {
-  return over.kind === 'list' || over.kind === 'map' ? over.of : over
+function elementType(collectionType: FieldType): FieldType {
+  return collectionType.kind === 'list' || collectionType.kind === 'map'
+    ? collectionType.of
+    : collectionType
 }
 
-function keyKinds(over: FieldKinds): FieldKinds {
-  if (over.kind === 'list') return INTEGER
-  return over.kind === 'map' ? STRING : over
+function keyType(collectionType: FieldType): FieldType {
+  if (collectionType.kind === 'list') return INTEGER
+  return collectionType.kind === 'map' ? STRING : collectionType
 }

@@ -1,7 +1,7 @@
 import type { Selector } from './ast.ts'
 import {
   attempt,
-  complain,
+  recordSpecificError,
   skipSpace,
   take,
   takeNumber,
@@ -46,12 +46,12 @@ function takeIndex(cursor: Cursor): string | undefined {
   const start = cursor.at
   const key = takeString(cursor)
   if (key === undefined) {
-    if (cursor.at === start) complain(cursor, 'rule "index": Invalid index')
+    if (cursor.at === start) recordSpecificError(cursor, 'rule "index": Invalid index')
     return undefined
   }
   skipSpace(cursor)
   if (take(cursor, ']')) return key
-  complain(cursor, 'rule "index": Unclosed index expression')
+  recordSpecificError(cursor, 'rule "index": Unclosed index expression')
   return undefined
 }
 

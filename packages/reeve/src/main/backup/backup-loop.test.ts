@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { snapshotChunks } from '../../http/index.ts'
 import { BackupLoop } from './backup-loop.ts'
-import { backupName, timeMsOf } from './backup-target.ts'
+import { backupName, backupTimeMs } from './backup-target.ts'
 import { openTarget } from './open-target.ts'
 import { verifyBackup } from './verify-backup.ts'
 
@@ -39,7 +39,7 @@ async function aLoop(t: TestContext, { keep = 2, snapshot }: Given = {}) {
   const loop = new BackupLoop({
     target,
     intervalMs: HOUR_MS,
-    keep,
+    keepCount: keep,
     clock,
     log: { info: note, error: note },
     snapshot: snapshot ?? (() => snapshotChunks(server.context)),
@@ -120,7 +120,7 @@ test('backup: after a restart the next one comes when the interval is over', asy
 test('backup: the time of a name is the time it was made of', () => {
   const timeMs = Date.UTC(2026, 10, 18, 10, 15, 30)
   assert.equal(backupName(timeMs, 4711), 'reeve-20261118T101530Z-4711.snapshot')
-  assert.equal(timeMsOf(backupName(timeMs, 4711)), timeMs)
+  assert.equal(backupTimeMs(backupName(timeMs, 4711)), timeMs)
 })
 
 test('backups: one from a clock that was ahead does not push out those that follow', async (t) => {

@@ -1,16 +1,16 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFolder } from '../../storage/index.ts'
+import { fsyncDirectory } from '../../storage/index.ts'
 import { isBackupName, type BackupTarget } from './backup-target.ts'
 
-/** A directory of this machine, or one that is mounted. */
+/** Stores backups in a local or mounted directory. */
 export class DirectoryTarget implements BackupTarget {
   readonly name: string
-  readonly workFolder: string
+  readonly stagingDirectory: string
 
   constructor(directory: string) {
     this.name = directory
-    this.workFolder = directory
+    this.stagingDirectory = directory
   }
 
   async list(): Promise<readonly string[]> {
@@ -20,7 +20,7 @@ export class DirectoryTarget implements BackupTarget {
 
   async store(name: string, file: string): Promise<void> {
     await rename(file, join(this.name, name))
-    await syncFolder(this.name)
+    await fsyncDirectory(this.name)
   }
 
   async remove(name: string): Promise<void> {

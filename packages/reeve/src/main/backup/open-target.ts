@@ -3,13 +3,13 @@ import type { BackupTarget } from './backup-target.ts'
 import { DirectoryTarget } from './directory-target.ts'
 import { S3Target } from './s3-target.ts'
 
-/** `dataFolder`: where a file may wait that goes elsewhere. */
-export function openTarget(config: BackupConfig, dataFolder: string): BackupTarget | undefined {
+/** Creates the configured target. Files for remote targets are staged in the data directory. */
+export function openTarget(config: BackupConfig, dataDirectory: string): BackupTarget | undefined {
   const { intervalMs, directory, s3 } = config
   if (intervalMs === undefined) return undefined
   if (directory !== undefined) return new DirectoryTarget(directory)
   const { address, region, accessKey, secretKey } = s3
   if (address === undefined || accessKey === undefined || secretKey === undefined) return undefined
   const keys = { accessKeyId: accessKey, secretAccessKey: secretKey.reveal() }
-  return new S3Target({ address, region, ...keys, workFolder: dataFolder })
+  return new S3Target({ url: address, region, ...keys, stagingDirectory: dataDirectory })
 }

@@ -74,7 +74,13 @@ async function aTarget(t: TestContext, more: Partial<typeof KEYS> = {}) {
   const bucket = await aBucket(t)
   const workFolder = await temporaryDirectory(t)
   const { address } = bucket
-  const target = new S3Target({ address, region: REGION, ...KEYS, ...more, workFolder })
+  const target = new S3Target({
+    url: address,
+    region: REGION,
+    ...KEYS,
+    ...more,
+    stagingDirectory: workFolder,
+  })
   return { ...bucket, target, workFolder }
 }
 
@@ -115,7 +121,12 @@ test('s3: a refusal names the address and the code, never the key', async (t) =>
 test('s3: a service that is away is a fault with the reason', async (t) => {
   const workFolder = await temporaryDirectory(t)
   const address = `http://127.0.0.1:${await freePort()}/bucket/x`
-  const target = new S3Target({ address, region: REGION, ...KEYS, workFolder })
+  const target = new S3Target({
+    url: address,
+    region: REGION,
+    ...KEYS,
+    stagingDirectory: workFolder,
+  })
   await assert.rejects(target.list(), {
     kind: 'backup',
     message: /does not answer: .*ECONNREFUSED/,

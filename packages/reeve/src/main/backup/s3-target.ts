@@ -5,35 +5,35 @@ import { rm } from 'node:fs/promises'
 import { Fault } from '@reeve/kit/fault.ts'
 import { isBackupName, type BackupTarget } from './backup-target.ts'
 
-/** A request that lists or deletes is answered within this time. */
-const REQUEST_MS_MAX = 30_000
-/** The same for one that carries a backup. */
-const UPLOAD_MS_MAX = 60 * 60_000
-/** A service that is busy is asked so often again. */
+/** Time limit of list and delete requests. */
+const REQUEST_TIMEOUT_MS = 30_000
+/** Time limit of an upload. */
+const UPLOAD_TIMEOUT_MS = 60 * 60_000
+/** Retries if the service is busy. */
 const RETRIES = 3
 const ERROR_CHARS_MAX = 200
 
 interface S3Options {
   /** `https://host/bucket/prefix`. */
-  readonly address: string
+  readonly url: string
   readonly region: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  readonly workFolder: string
+  readonly stagingDirectory: string
 }
 
-/** Objects under a prefix of a bucket, in a service that speaks the protocol of S3. */
+/** Stores backups as objects under a prefix of a bucket in an S3-compatible service. */
 export class S3Target implements BackupTarget {
   readonly name: string
-  readonly workFolder: string
+  readonly stagingDirectory: string
   readonly #client: AwsClient
   readonly #bucket: string
   readonly #prefix: string
 
-  constructor({ address, region, accessKeyId, secretAccessKey, workFolder }: S3Options) {
-    this.name = address
-    this.workFolder = workFolder
-    const { origin, pathname } = new URL(address)
+  constructor({ url, region, accessKeyId, secretAccessKey, stagingDirectory }: S3Options) {
+    this.name = url
+    this.stagingDirectory = stagingDirectory
+    const { origin, pathname } = new URL(url)
     const [bucket = '', ...prefix] = pathname.split('/').filter((part) => part !== '')
     this.#bucket = `${origin}/${bucket}`
     this.#prefix = prefix.map((part) => `${decodeURIComponent(part)}/`).join('')
@@ -55,31 +55,31 @@ export class S3Target implements BackupTarget {
   }
 
   async store(name: string, file: string): Promise<void> {
-    // The service compares what arrives with this, so that a damaged upload is rejected.
-    const sha256 = await sha256Of(file)
-    await this.#send('PUT', this.#addressOf(name), {
+    // The service verifies the upload with this checksum.
+    const sha256 = await hashFile(file)
+    await this.#send('PUT', this.#objectUrl(name), {
       body: await openAsBlob(file),
       headers: { 'x-amz-content-sha256': sha256 },
-      signal: AbortSignal.timeout(UPLOAD_MS_MAX),
+      signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS),
     })
     await rm(file, { force: true })
   }
 
   async remove(name: string): Promise<void> {
-    await this.#send('DELETE', this.#addressOf(name))
+    await this.#send('DELETE', this.#objectUrl(name))
   }
 
-  #addressOf(name: string): string {
+  #objectUrl(name: string): string {
     const key = `${this.#prefix}${name}`.split('/').map(encodeURIComponent).join('/')
     return `${this.#bucket}/${key}`
   }
 
   async #send(method: string, address: string, more: RequestInit = {}): Promise<string> {
-    const signal = AbortSignal.timeout(REQUEST_MS_MAX)
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
     const answer = await this.#client
       .fetch(address, { method, signal, ...more })
       .catch((thrown: unknown) => {
-        const why = thrown instanceof Error ? describe(thrown) : String(thrown)
+        const why = thrown instanceof Error ? describeError(thrown) : String(thrown)
         throw new Fault('backup', `${this.name} does not answer: ${why}`, { cause: thrown })
       })
     const text = await answer.text()
@@ -90,12 +90,12 @@ export class S3Target implements BackupTarget {
   }
 }
 
-/** The runtime wraps why a connection failed. */
-function describe({ message, cause }: Error): string {
+/** Describes an error by its cause, because fetch wraps connection errors. */
+function describeError({ message, cause }: Error): string {
   return cause instanceof Error ? `${message} (${cause.message})` : message
 }
 
-async function sha256Of(file: string): Promise<string> {
+async function hashFile(file: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(file)) {
     // A stream without an encoding gives Buffers.

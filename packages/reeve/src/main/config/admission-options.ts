@@ -1,16 +1,16 @@
-import { always, option } from './option.ts'
+import { constant, option } from './option.ts'
 import { secret } from './text-kinds.ts'
 import { bool, integer } from './value-kinds.ts'
 
 const nodesPerMinute = integer({ min: 0, max: 1_000_000 })
 
-/** How nodes are admitted that the servers do not know. */
+/** Settings for the admission of unknown nodes. */
 export const admissionOptions = {
   joinToken: option({
     kind: secret,
     file: ['join_token'],
     environment: 'REEVE_JOIN_TOKEN',
-    byDefault: always(
+    byDefault: constant(
       undefined,
       'a server makes one at its first start: `server/join-token` in its data directory',
     ),
@@ -24,7 +24,7 @@ export const admissionOptions = {
     kind: secret,
     file: ['client', 'join_token'],
     environment: 'REEVE_NODE_JOIN_TOKEN',
-    byDefault: always(undefined, 'the same as `join_token`'),
+    byDefault: constant(undefined, 'the same as `join_token`'),
     help: 'The join token that the node shows, where the agent is a server too.',
     read: (config) => config.client.joinToken,
   }),
@@ -32,7 +32,7 @@ export const admissionOptions = {
     kind: bool,
     file: ['server', 'shared_join_token'],
     environment: 'REEVE_SHARED_JOIN_TOKEN',
-    byDefault: always(true, '`true`'),
+    byDefault: constant(true, '`true`'),
     help:
       'Whether the shared join token admits new nodes. `false`: each new node needs a join token ' +
       'of its own. The same on all servers.',
@@ -42,7 +42,7 @@ export const admissionOptions = {
     kind: nodesPerMinute,
     file: ['server', 'max_new_nodes_per_minute'],
     environment: 'REEVE_MAX_NEW_NODES_PER_MINUTE',
-    byDefault: always(1_200, '`1200`'),
+    byDefault: constant(1_200, '`1200`'),
     help: 'New nodes that a server admits each minute; others are refused and retry. 0 is any.',
     read: (config) => config.server.admission.newNodesPerMinuteMax,
   }),
@@ -50,7 +50,7 @@ export const admissionOptions = {
     kind: nodesPerMinute,
     file: ['server', 'max_new_nodes_per_minute_per_address'],
     environment: 'REEVE_MAX_NEW_NODES_PER_MINUTE_PER_ADDRESS',
-    byDefault: always(120, '`120`'),
+    byDefault: constant(120, '`120`'),
     help: 'The same for one IP address. Raise it where many nodes join from behind one address.',
     read: (config) => config.server.admission.newNodesPerAddressMax,
   }),

@@ -1,18 +1,18 @@
 import type { BackupConfig } from './agent-config.ts'
-import { always, option } from './option.ts'
+import { constant, option } from './option.ts'
 import type { Secret } from './secret.ts'
-import { duration, matching, path, secret } from './text-kinds.ts'
+import { duration, stringMatching, path, secret } from './text-kinds.ts'
 import { integer } from './value-kinds.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-const s3Address = matching(
+const s3Address = stringMatching(
   'a URL such as https://s3.eu-central-1.amazonaws.com/bucket/prefix',
   /^https?:\/\/[^\s/?#@]+\/[^\s?#]{1,1024}$/,
 )
-const s3Region = matching('the name of a region', /^[A-Za-z0-9-]{1,64}$/)
-const accessKey = matching('the ID of an access key', /^\S{1,256}$/)
+const s3Region = stringMatching('the name of a region', /^[A-Za-z0-9-]{1,64}$/)
+const accessKey = stringMatching('the ID of an access key', /^\S{1,256}$/)
 
 /** Backups of the state on a timer. See docs/how-to/back-up-and-restore.md. */
 export const backupOptions = {
@@ -20,7 +20,7 @@ export const backupOptions = {
     kind: duration({ msMin: MINUTE_MS, msMax: 366 * DAY_MS }),
     file: ['backup', 'interval'],
     environment: 'REEVE_BACKUP_INTERVAL',
-    byDefault: always(undefined, 'none are made'),
+    byDefault: constant(undefined, 'none are made'),
     help: 'How often the server that leads saves a snapshot of the state and verifies it.',
     read: (config) => config.backup.intervalMs,
   }),
@@ -28,7 +28,7 @@ export const backupOptions = {
     kind: integer({ min: 1, max: 10_000 }),
     file: ['backup', 'keep'],
     environment: 'REEVE_BACKUP_KEEP',
-    byDefault: always(7, '`7`'),
+    byDefault: constant(7, '`7`'),
     help: 'How many backups are kept; older ones are removed after a new one was verified.',
     read: (config) => config.backup.keep,
   }),
@@ -36,7 +36,7 @@ export const backupOptions = {
     kind: path,
     file: ['backup', 'directory'],
     environment: 'REEVE_BACKUP_DIRECTORY',
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help: 'The directory that they are written to, on another disk than `data_dir`.',
     read: (config) => config.backup.directory,
   }),
@@ -44,7 +44,7 @@ export const backupOptions = {
     kind: s3Address,
     file: ['backup', 's3', 'address'],
     environment: 'REEVE_BACKUP_S3_ADDRESS',
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help: 'Instead of a directory, the URL of a bucket and prefix of an S3-compatible service.',
     read: (config) => config.backup.s3.address,
   }),
@@ -52,7 +52,7 @@ export const backupOptions = {
     kind: s3Region,
     file: ['backup', 's3', 'region'],
     environment: 'REEVE_BACKUP_S3_REGION',
-    byDefault: always('us-east-1', '`us-east-1`'),
+    byDefault: constant('us-east-1', '`us-east-1`'),
     help: 'The region of the bucket.',
     read: (config) => config.backup.s3.region,
   }),
@@ -60,7 +60,7 @@ export const backupOptions = {
     kind: accessKey,
     file: ['backup', 's3', 'access_key'],
     environment: 'REEVE_BACKUP_S3_ACCESS_KEY',
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help: 'The ID of an access key that may list, read, write and delete objects under the prefix.',
     read: (config) => config.backup.s3.accessKey,
   }),
@@ -68,7 +68,7 @@ export const backupOptions = {
     kind: secret,
     file: ['backup', 's3', 'secret_key'],
     environment: 'REEVE_BACKUP_S3_SECRET_KEY',
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help: 'The secret of that access key.',
     read: (config) => config.backup.s3.secretKey,
   }),
@@ -98,8 +98,8 @@ export function backupConfig(settings: BackupSettings): BackupConfig {
   }
 }
 
-/** What is missing from, or too much in, the settings of backups; undefined: nothing. */
-export function backupProblem(settings: BackupSettings): string | undefined {
+/** Describes a missing or conflicting backup setting; undefined if there is none. */
+export function findBackupProblem(settings: BackupSettings): string | undefined {
   const { backupInterval, backupDirectory, backupS3Address } = settings
   if (backupInterval === undefined) return undefined
   if (backupDirectory === undefined && backupS3Address === undefined)

@@ -9,7 +9,7 @@ export const diskFiles: ConfigFileSystem = {
     try {
       const buffer = Buffer.alloc(bytesMax)
       let length = 0
-      // A pipe (`--config <(…)`) gives its bytes in pieces and has no size to ask for.
+      // A pipe (`--config <(…)`) has no size and returns its bytes in parts.
       while (length < bytesMax) {
         const { bytesRead } = await file.read(buffer, length, bytesMax - length)
         if (bytesRead === 0) break

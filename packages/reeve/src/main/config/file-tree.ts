@@ -2,11 +2,11 @@ import { OPEN_BODY, type BlockSchema, type BodySchema } from '@reeve/hcl'
 import { LABELLED_BLOCKS, type Option } from './option.ts'
 import { optionEntries, type OptionName } from './options.ts'
 
-/** The table of options as a file is built: arguments and blocks inside blocks. */
-export interface Branch {
+/** The options as a tree of blocks and arguments, as in a file. */
+export interface SchemaNode {
   readonly options: ReadonlyMap<string, DeclaredOption>
-  /** By type; in a labelled block by label. */
-  readonly blocks: ReadonlyMap<string, Branch>
+  /** Blocks by type, or by label in a labelled block. */
+  readonly blocks: ReadonlyMap<string, SchemaNode>
 }
 
 export interface DeclaredOption {
@@ -14,21 +14,21 @@ export interface DeclaredOption {
   readonly option: Option<unknown>
 }
 
-interface GrowingBranch extends Branch {
+interface MutableSchemaNode extends SchemaNode {
   readonly options: Map<string, DeclaredOption>
-  readonly blocks: Map<string, GrowingBranch>
+  readonly blocks: Map<string, MutableSchemaNode>
 }
 
-export const fileTree: Branch = growTree()
+export const fileTree: SchemaNode = buildSchema()
 
-function growTree(): Branch {
-  const root: GrowingBranch = { options: new Map(), blocks: new Map() }
+function buildSchema(): SchemaNode {
+  const root: MutableSchemaNode = { options: new Map(), blocks: new Map() }
   for (const [name, option] of optionEntries) {
     const last = option.file?.at(-1)
     if (option.file === undefined || last === undefined) continue
     let branch = root
     for (const step of option.file.slice(0, -1)) {
-      const next: GrowingBranch = branch.blocks.get(step) ?? {
+      const next: MutableSchemaNode = branch.blocks.get(step) ?? {
         options: new Map(),
         blocks: new Map(),
       }
@@ -40,18 +40,18 @@ function growTree(): Branch {
   return root
 }
 
-export const fileSchema: BodySchema = schemaOf(fileTree)
+export const fileSchema: BodySchema = toBodySchema(fileTree)
 
 /**
- * Open everywhere, and without types: what is unknown or has the wrong type is found while the
- * settings are read, so that one run reports all of it together.
+ * Converts to a schema that accepts unknown names and any type, because these errors are found
+ * while settings are read, so that all are reported together.
  */
-function schemaOf(branch: Branch): BodySchema {
+function toBodySchema(branch: SchemaNode): BodySchema {
   const blocks: Record<string, BlockSchema> = {}
   for (const [type, child] of branch.blocks)
     blocks[type] = LABELLED_BLOCKS.has(type)
-      ? { labels: ['name'], body: schemaOfAll([...child.blocks.values()]) }
-      : { body: schemaOf(child) }
+      ? { labels: ['name'], body: mergeBodySchemas([...child.blocks.values()]) }
+      : { body: toBodySchema(child) }
   for (const [name, { option }] of branch.options)
     if (option.kind.isMap)
       blocks[name] = {
@@ -62,8 +62,8 @@ function schemaOf(branch: Branch): BodySchema {
   return { isOpen: true, blocks, attributes: Object.fromEntries(names.map((name) => [name, {}])) }
 }
 
-function schemaOfAll(branches: readonly Branch[]): BodySchema {
-  const schemas = branches.map(schemaOf)
+function mergeBodySchemas(branches: readonly SchemaNode[]): BodySchema {
+  const schemas = branches.map(toBodySchema)
   return {
     isOpen: true,
     attributes: Object.assign({}, ...schemas.map(({ attributes }) => attributes)),

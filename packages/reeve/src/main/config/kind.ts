@@ -2,36 +2,36 @@ import type { Result } from '@reeve/kit/result.ts'
 import type { Value } from '@reeve/hcl'
 
 /**
- * What a setting may hold, and how each source writes it. A refusal is what the value "must be",
- * without the value itself: it may be a secret, and a file shows its own line.
+ * The type of a setting, with its notation in each source. An error says what the value "must be"
+ * and does not include the value, which may be secret.
  */
-export interface Kind<T> {
-  /** In the words of the documentation. */
+export interface OptionType<T> {
+  /** Name in the documentation. */
   readonly name: string
-  /** How often and with what its flag is given: `--dev`, `--region R`, `--join A --join B`. */
+  /** Form of the flag: `--dev`, `--region R`, or `--join A --join B`. */
   readonly flag: 'switch' | 'once' | 'repeated'
-  /** In a file also a block: `meta { rack = "a" }`. */
+  /** Whether a file may also use a block: `meta { rack = "a" }`. */
   readonly isMap: boolean
-  /** The blocks have a label each, which is the name: `host_volume "data" { … }`. */
+  /** Whether each block has a label as its name: `host_volume "data" { … }`. */
   readonly isLabelled?: boolean
-  /** No message, list or answer may show the value. */
+  /** Whether the value must never appear in messages, listings or responses. */
   readonly isSecret: boolean
-  /** From a file, where null counts as not set and never comes here. */
+  /** Reads a value of a file; never called with null, which means unset. */
   fromValue(value: Value): Result<T, string>
-  /** From a variable of the environment, or the argument of a flag. */
-  fromText(text: string, place: TextPlace): Result<T, string>
-  /** Of two sources the higher wins; maps are joined name by name. */
+  /** Reads an environment variable or the argument of a flag. */
+  fromString(text: string, place: ParseContext): Result<T, string>
+  /** Merges the values of two sources: the higher one wins; maps are merged by key. */
   merge(lower: T, higher: T): T
-  /** The value as a file would hold it. */
-  toPlain(value: T): PlainValue
+  /** The value in the notation of a file. */
+  toJson(value: T): JsonSettingValue
 }
 
-export interface TextPlace {
-  /** What relative paths start from. */
+export interface ParseContext {
+  /** Base directory of relative paths. */
   readonly workingDirectory: string
 }
 
-export type PlainValue =
+export type JsonSettingValue =
   | string
   | number
   | boolean
@@ -39,7 +39,7 @@ export type PlainValue =
   | Readonly<Record<string, string>>
   | Readonly<Record<string, Readonly<Record<string, string | boolean | readonly string[]>>>>
 
-/** The higher source replaces the lower one: all kinds but maps. */
-export function takeHigher<T>(_lower: T, higher: T): T {
+/** Merge function of all kinds except maps: the higher source wins. */
+export function replace<T>(_lower: T, higher: T): T {
   return higher
 }

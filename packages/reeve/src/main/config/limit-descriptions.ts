@@ -6,34 +6,34 @@ import type {
 } from '../../http/index.ts'
 import type { LIMITS } from '../../model/index.ts'
 
-/** What a limit bounds, and what happens past it. */
+/** What a limit bounds, and what happens when it is exceeded. */
 export type LimitDescription = readonly [bounds: string, past: string]
 
 type LimitName = keyof typeof LIMITS
 
 const REJECTED_400 = '400'
-const ONLY_LATEST = 'older ones are dropped'
+const OLDEST_DROPPED = 'older ones are dropped'
 const NODE_REJECTED = 'the registration of the node is rejected'
 
 /**
- * The fixed limits of a server, by subject: docs/reference/limits.md is written from them. A test
- * fails while one is missing.
+ * Descriptions of the fixed limits of a server by subject, for docs/reference/limits.md. A test
+ * fails if one is missing.
  */
 export const LIMIT_DESCRIPTIONS = {
   Requests: {
     bodyBytesMax: ['Body of a request on `/v1`, and of JSON on `/api/v2`, decompressed', '413'],
     blobPartBytes: ['Size of the parts in which states, plans and archives are stored', 'split'],
-    stateReadMsMax: ['Time to read and index an uploaded state', '422'],
+    stateReadTimeoutMs: ['Time to read and index an uploaded state', '422'],
     stateReadMegabytesMax: ['Memory of the thread that does', '422'],
     inlineBodyBytesMax: [
       'JSON body of `/api/v2` that the event loop parses; also `run` and `params` of policy trials',
       'a larger body is parsed on a thread; larger `run` and `params` are 422',
     ],
-    largeBodyMsMax: ['Time to parse and validate such a larger body', '422'],
+    largeBodyTimeoutMs: ['Time to parse and validate such a larger body', '422'],
     largeBodyMegabytesMax: ['Memory of the thread that does', '422'],
     largeBodiesWaitingPerTenantMax: ['Such bodies of one tenant that wait for the thread', '429'],
     largeBodiesWaitingMax: ['Such bodies of all tenants', '429'],
-    largeBodyWaitMsMax: ['Wait for the thread', '429'],
+    largeBodyWaitTimeoutMs: ['Wait for the thread', '429'],
     planPartBytes: ['Bytes of an uploaded plan that one commit stores', 'it is stored in parts'],
     jsonBodyDepthMax: ['Nesting of the JSON of a body', REJECTED_400],
     jsonContainersMax: ['Objects and lists in the JSON of a body', REJECTED_400],
@@ -41,7 +41,7 @@ export const LIMIT_DESCRIPTIONS = {
     jsonDepthMax: ['Nesting of free-form JSON, such as the `config` of a task', REJECTED_400],
     urlBytesMax: ['URL with its query', '414'],
     pathParamCharsMax: ['One segment of a path', '414'],
-    requestMsMax: ['Time to send a request', '408, and the connection ends'],
+    requestTimeoutMs: ['Time to send a request', '408, and the connection ends'],
     perPageMax: ['Items of a page, as `per_page` says', REJECTED_400],
     filteredRowsMax: [
       'Rows that the `filter` of one page rejects',
@@ -75,7 +75,7 @@ export const LIMIT_DESCRIPTIONS = {
       'the stream ends; the reader continues with `index`',
     ],
     nodeStreamsMax: ['Exec, log and file streams open to one node', '429'],
-    nodeStreamOpenMsMax: ['Time a node has to begin a stream', '504'],
+    nodeStreamOpenTimeoutMs: ['Time a node has to begin a stream', '504'],
     nodeStreamBytesPerSecond: ['Bytes of all streams of a token each second', 'read more slowly'],
     nodeStreamBytesBurst: ['Bytes of all streams of a token at once', 'read more slowly'],
     nodeStreamBuffers: [
@@ -83,19 +83,19 @@ export const LIMIT_DESCRIPTIONS = {
       'the sender waits',
     ],
     nodeStreamPingMs: ['Time between signs of life on a stream', '–'],
-    nodeStreamSilentMsMax: ['Silence of a stream', 'the stream ends'],
+    nodeStreamIdleTimeoutMs: ['Silence of a stream', 'the stream ends'],
     webSocketPingsMax: ['Pings of a WebSocket peer at once', 'the connection ends'],
     webSocketPingsPerSecond: ['Pings of a WebSocket peer each second', 'the connection ends'],
-    execHandshakeMsMax: ['Time for the first frame of an exec session', 'the session ends'],
+    execHandshakeTimeoutMs: ['Time for the first frame of an exec session', 'the session ends'],
     execFrameBytesMax: ['Frame of an exec session', 'the session ends'],
     execMergeMs: ['Time in which frames of an exec client are merged into one', '–'],
     execMergedBytesMax: ['Input in one merged frame', 'the frame is sent'],
     execFramesPerSecond: ['Frames that exec clients of one token send each second', 'they wait'],
     execThrottleMs: ['Least wait of frames beyond that', '–'],
-    forwardMsMax: ['Time until another region begins its response', '503 with its name'],
-    forwardAttemptMsMax: ['Time until the next server of a region is tried', '–'],
+    forwardTimeoutMs: ['Time until another region begins its response', '503 with its name'],
+    forwardAttemptTimeoutMs: ['Time until the next server of a region is tried', '–'],
     forwardSilenceMs: ['Time without a byte until a server of another region is probed', '–'],
-    forwardProbeMsMax: ['Time for the response to that probe', '503, and streams end'],
+    forwardProbeTimeoutMs: ['Time for the response to that probe', '503, and streams end'],
     jobLogSourcesMax: ['Tasks in the merged log of a job', 'further tasks wait'],
     jobLogLineBytesMax: ['Line that is kept together in a merged log', 'the line is split'],
   },
@@ -125,9 +125,9 @@ export const LIMIT_DESCRIPTIONS = {
     ],
     placementsPerPlanMax: ['Allocations that one plan places', 'another plan places the rest'],
     taskNameBytesMax: ['Name of a task', REJECTED_400],
-    taskEventsMax: ['Events of a task', ONLY_LATEST],
-    jobVersionsMax: ['Versions of a job without a tag', ONLY_LATEST],
-    jobSourcesMax: ['Sources of a job', ONLY_LATEST],
+    taskEventsMax: ['Events of a task', OLDEST_DROPPED],
+    jobVersionsMax: ['Versions of a job without a tag', OLDEST_DROPPED],
+    jobSourcesMax: ['Sources of a job', OLDEST_DROPPED],
     jobMessageCharsMax: ['Message of a version of a job', REJECTED_400],
     jobSourceBytesMax: ['Source of a job', 'the job is registered without it'],
     jobTagsMax: ['Tagged versions of a job', REJECTED_400],
@@ -145,20 +145,20 @@ export const LIMIT_DESCRIPTIONS = {
     jobProblemsMax: ['Problems of a job that are listed', 'the rest is counted'],
     dispatchPayloadBytesMax: ['Payload of a dispatch', REJECTED_400],
     periodicSpecsMax: ['Cron expressions of a job', REJECTED_400],
-    scalingEventsMax: ['Scaling events of a group', ONLY_LATEST],
+    scalingEventsMax: ['Scaling events of a group', OLDEST_DROPPED],
     scalingEventCharsMax: ['Message and metadata of a scaling event', REJECTED_400],
     deletedEvaluationsMax: ['Evaluations that one request deletes', REJECTED_400],
     parsedJobCharsMax: ['Job that a job file describes', REJECTED_400],
-    jobFileMsMax: ['Time to parse a job file', REJECTED_400],
+    jobFileTimeoutMs: ['Time to parse a job file', REJECTED_400],
     jobFileMegabytesMax: ['Memory of the thread that parses job files', REJECTED_400],
     jobFilesWaitingPerTenantMax: ['Job files of one token that wait', '429'],
     jobFilesWaitingMax: ['Job files that wait on one server', '429'],
-    jobFileWaitMsMax: ['Time that a job file waits', '429'],
+    jobFileWaitTimeoutMs: ['Time that a job file waits', '429'],
     smallPlanInstancesMax: ['Instances of a plan that does not wait for its turn', 'it waits'],
     largePlansRunningMax: ['Larger plans at a time', 'others wait'],
     largePlansWaitingPerTenantMax: ['Larger plans of one token that wait', '429'],
     largePlansWaitingMax: ['Larger plans that wait on one server', '429'],
-    largePlanWaitMsMax: ['Time that a larger plan waits', '429'],
+    largePlanWaitTimeoutMs: ['Time that a larger plan waits', '429'],
     diffValuesMax: ['Values that a diff lists', 'the diff is truncated'],
     diffsCharsMax: ['Diffs in one list of versions', REJECTED_400],
   },
@@ -174,8 +174,8 @@ export const LIMIT_DESCRIPTIONS = {
     explainedGroupsMax: ['Groups listed by `explain`', 'truncated'],
   },
   'Policies on jobs': {
-    verdictsMax: ['Denials, and overrides, of one namespace', ONLY_LATEST],
-    judgedJobBytesMax: ['Job that is stored with its verdict', 'the verdict has no job'],
+    policyDecisionsMax: ['Denials, and overrides, of one namespace', OLDEST_DROPPED],
+    evaluatedJobBytesMax: ['Job that is stored with its verdict', 'the verdict has no job'],
     verdictOutcomesMax: ['Outcomes in a verdict', 'truncated'],
     plannedOutcomesMax: ['Outcomes in a plan', 'truncated'],
     verdictFindingsMax: ['Findings of one outcome', 'truncated'],
@@ -193,7 +193,7 @@ export const LIMIT_DESCRIPTIONS = {
       'further jobs are left out',
     ],
     agentMessageBytesMax: ['Message of an agent', 'its connection ends'],
-    nodeEventsMax: ['Events of a node', ONLY_LATEST],
+    nodeEventsMax: ['Events of a node', OLDEST_DROPPED],
     nodeNameCharsMax: ['Name of a node', NODE_REJECTED],
     nodeWordCharsMax: ['Name of an attribute, driver or class', NODE_REJECTED],
     nodeTextCharsMax: ['Value of an attribute', NODE_REJECTED],
@@ -217,7 +217,7 @@ export const LIMIT_DESCRIPTIONS = {
       'the volume is rejected',
     ],
     hostVolumeConstraintsMax: ['Constraints of a dynamic host volume', 'the volume is rejected'],
-    volumePluginMsMax: ['Time of a volume plugin to make or remove a volume', 'it is killed'],
+    volumePluginTimeoutMs: ['Time of a volume plugin to make or remove a volume', 'it is killed'],
     nodeCpuMHzMax: ['CPU of a node, in MHz', NODE_REJECTED],
     nodeCoresMax: ['Cores of a node', NODE_REJECTED],
     nodeMemoryMBMax: ['Memory of a node, in MB', NODE_REJECTED],
@@ -241,13 +241,16 @@ export const LIMIT_DESCRIPTIONS = {
     nodeHeartbeatsPerSecond: ['Heartbeats of a node each second', 'dropped'],
     nodeHeartbeatsBurst: ['Heartbeats of a node at once', 'dropped'],
     nodeRequestsMax: ['Requests under way to one node', '429'],
-    nodeRequestMsMax: ['Time a node has to answer', '504'],
-    nodeSlowRequestMsMax: ['The same for a restart or a removal', '504'],
+    nodeRequestTimeoutMs: ['Time a node has to answer', '504'],
+    nodeSlowRequestTimeoutMs: ['The same for a restart or a removal', '504'],
     nodeMigrationsMax: [
       'Allocations of a node that wait for data of others',
       'starts without data',
     ],
-    nodeMigrationWaitMsMax: ['Wait for the end of the previous allocation', 'starts without data'],
+    nodeMigrationWaitTimeoutMs: [
+      'Wait for the end of the previous allocation',
+      'starts without data',
+    ],
   },
   Quarantine: {
     nodeLossWindowMs: ['Time between losses of nodes that count together', 'counted anew'],
@@ -258,13 +261,13 @@ export const LIMIT_DESCRIPTIONS = {
     nodeLossDelayMs: ['First delay before a job is placed again', 'doubled for each loss'],
     nodeLossDelayMsMax: ['Longest such delay', '–'],
     nodeLossBatches: ['Batches in which jobs of a lost node are placed again', '–'],
-    jobNodeLossesMax: ['Losses of nodes that a job keeps', ONLY_LATEST],
+    jobNodeLossesMax: ['Losses of nodes that a job keeps', OLDEST_DROPPED],
   },
 } as const satisfies Readonly<
   Record<string, Readonly<Partial<Record<LimitName, LimitDescription>>>>
 >
 
-/** Limits of the HTTP port, by the table that holds them. */
+/** Descriptions of the limits of the HTTP port, by the table that defines them. */
 export const PORT_DESCRIPTIONS = {
   tenantBytesMax: ['Unfinished request bodies of one tenant', '429'],
   bytesMax: ['Unfinished request bodies of all tenants', '429'],
@@ -275,13 +278,13 @@ export const PORT_DESCRIPTIONS = {
   graceMs: ['Time before that rate is checked', '–'],
   servedMax: ['Requests of one connection that are served at a time', 'others wait'],
   waitingMax: ['Requests of one connection that wait', '429, and the connection ends'],
-  waitingInAllMax: ['Requests that wait on all connections', 'the connection ends'],
+  waitingTotalMax: ['Requests that wait on all connections', 'the connection ends'],
   lingerMs: ['Time to read responses after that', 'the connection ends'],
 } as const satisfies Readonly<
   Record<keyof BodyLimits | keyof PipeliningLimits | keyof typeof CHUNK_LIMITS, LimitDescription>
 >
 
-/** Limits of the queue for the event loop. */
+/** Descriptions of the limits of the queue for the event loop. */
 export const QUEUE_DESCRIPTIONS = {
   waitingMax: ['Requests that wait for the event loop', '429'],
   waitingPerTenantMax: ['Requests of one tenant that wait for the event loop', '429'],

@@ -13,22 +13,22 @@ import { limitOptions } from './limit-options.ts'
 import { describeFilePath, type Option } from './option.ts'
 import { options } from './options.ts'
 
-/** The page whose tables are written from the limits; running this file writes it anew. */
+/** The page with the tables of limits; running this file regenerates it. */
 export const LIMITS_DOCUMENT = join(installation.root, 'docs/reference/limits.md')
 
 const BEGIN = '<!-- limits: written by packages/reeve/src/main/config/limit-documentation.ts -->'
 const END = '<!-- end of limits -->'
 
-/** The page with its tables as the limits are now. */
-export function withCurrentLimits(page: string): string {
+/** Replaces the tables of the page with those of the current limits. */
+export function replaceTables(page: string): string {
   const begin = page.indexOf(BEGIN)
   const end = page.indexOf(END)
   if (begin === -1 || end < begin) throw new Error(`the page has no place for the tables: ${BEGIN}`)
   return `${page.slice(0, begin + BEGIN.length)}\n${renderTables()}${page.slice(end)}`
 }
 
-/** What happens past a setting. Everything but connections is told over HTTP. */
-const PAST_SETTING: Readonly<Record<string, string>> = {
+/** What happens when a setting is exceeded. Except for connections, callers get an HTTP error. */
+const EXCEEDED_TEXT: Readonly<Record<string, string>> = {
   limitConnections: 'the connection is closed at once',
   requestsPerSecond: '429 with `X-RateLimit-Reset`',
 }
@@ -43,34 +43,34 @@ function renderTables(): string {
     `\`${describeFilePath(file ?? [])}\``,
     byDefault.text,
     help,
-    PAST_SETTING[key] ?? REJECTED,
+    EXCEEDED_TEXT[key] ?? REJECTED,
   ])
   const port = { ...BODY_LIMITS, ...CHUNK_LIMITS, ...PIPELINING_LIMITS }
   return [
-    section('Settings', ['Setting', 'Default', 'Bounds', 'Past it'], rows),
-    fixed('Bodies and connections', PORT_DESCRIPTIONS, port),
-    fixed('Queue for the event loop', QUEUE_DESCRIPTIONS, { ...SCHEDULER_LIMITS }),
+    renderSection('Settings', ['Setting', 'Default', 'Bounds', 'Past it'], rows),
+    renderFixedLimits('Bodies and connections', PORT_DESCRIPTIONS, port),
+    renderFixedLimits('Queue for the event loop', QUEUE_DESCRIPTIONS, { ...SCHEDULER_LIMITS }),
     ...Object.entries(LIMIT_DESCRIPTIONS).map(([title, described]) =>
-      fixed(title, described, LIMITS),
+      renderFixedLimits(title, described, LIMITS),
     ),
   ].join('')
 }
 
-function fixed(
+function renderFixedLimits(
   title: string,
   described: Readonly<Record<string, LimitDescription>>,
   values: Readonly<Record<string, unknown>>,
 ): string {
   const rows = Object.entries(described).map(([name, [bounds, past]]) => [
     `\`${name}\``,
-    valueText(name, values[name]),
+    formatLimit(name, values[name]),
     bounds,
     past,
   ])
-  return section(title, ['Limit', 'Value', 'Bounds', 'Past it'], rows)
+  return renderSection(title, ['Limit', 'Value', 'Bounds', 'Past it'], rows)
 }
 
-function section(
+function renderSection(
   title: string,
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -79,16 +79,16 @@ function section(
   return `\n## ${title}\n\n${lines.join('\n')}\n`
 }
 
-/** The unit is the end of a name, or what comes before `Max` and the like. */
-function valueText(name: string, value: unknown): string {
+/** Formats a limit. The unit is the suffix of its name, or precedes a suffix such as `Max`. */
+function formatLimit(name: string, value: unknown): string {
   if (typeof value === 'object' && value !== null)
     return Object.entries(value)
-      .map(([part, one]) => valueText(part, one))
+      .map(([part, one]) => formatLimit(part, one))
       .join(', ')
   if (typeof value !== 'number') throw new Error(`the limit ${name} is no number`)
-  if (/Ms(Max|Min|Default)?$/.test(name)) return durationText(value)
-  if (/Megabytes/.test(name)) return bytesText(value * 1024 * 1024)
-  if (/(Bytes|bytes)/.test(name)) return bytesText(value)
+  if (/Ms(Max|Min|Default)?$/.test(name)) return formatDuration(value)
+  if (/Megabytes/.test(name)) return formatBytes(value * 1024 * 1024)
+  if (/(Bytes|bytes)/.test(name)) return formatBytes(value)
   return value.toLocaleString('en-US')
 }
 
@@ -99,7 +99,7 @@ const TIME_UNITS = [
   [1, 'ms'],
 ] as const
 
-function durationText(ms: number): string {
+function formatDuration(ms: number): string {
   const [size, unit] = TIME_UNITS.find(([one]) => ms % one === 0 && ms >= one) ?? [1, 'ms']
   return `${ms / size} ${unit}`
 }
@@ -110,7 +110,7 @@ const BYTE_UNITS = [
   [1024, 'KiB'],
 ] as const
 
-function bytesText(bytes: number): string {
+function formatBytes(bytes: number): string {
   const found = BYTE_UNITS.find(([one]) => bytes % one === 0)
   if (found === undefined) return `${bytes.toLocaleString('en-US')} bytes`
   const [size, unit] = found
@@ -118,4 +118,4 @@ function bytesText(bytes: number): string {
 }
 
 if (import.meta.main)
-  writeFileSync(LIMITS_DOCUMENT, withCurrentLimits(readFileSync(LIMITS_DOCUMENT, 'utf8')))
+  writeFileSync(LIMITS_DOCUMENT, replaceTables(readFileSync(LIMITS_DOCUMENT, 'utf8')))

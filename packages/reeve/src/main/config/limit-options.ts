@@ -1,21 +1,21 @@
 import { LIMITS } from '../../model/index.ts'
-import { always, option } from './option.ts'
+import { constant, option } from './option.ts'
 import { integer } from './value-kinds.ts'
 
 const RATE_MAX = 1_000_000
 const STREAMS_MAX = 50_000
 
-function inCode(value: number) {
-  return always(value, `\`${value}\``)
+function codeDefault(value: number) {
+  return constant(value, `\`${value}\``)
 }
 
-/** Settings of the block `limits`: how much of a server one client may take. */
+/** Settings of the block `limits`, which bounds the load that one client may cause. */
 export const limitOptions = {
   limitRequests: option({
     kind: integer({ min: 0, max: RATE_MAX }),
     file: ['limits', 'requests_per_second'],
     environment: 'REEVE_LIMITS_REQUESTS_PER_SECOND',
-    byDefault: always(5_000, '`5000`'),
+    byDefault: constant(5_000, '`5000`'),
     help: 'Requests each second of one token, where ACLs are enabled; 0 is any number.',
     read: (config) => config.limits.requestsPerSecond,
   }),
@@ -23,7 +23,7 @@ export const limitOptions = {
     kind: integer({ min: 0, max: RATE_MAX }),
     file: ['limits', 'anonymous_requests_per_second'],
     environment: 'REEVE_LIMITS_ANONYMOUS_REQUESTS_PER_SECOND',
-    byDefault: always(1_000, '`1000`'),
+    byDefault: constant(1_000, '`1000`'),
     help:
       'Requests each second of one address without a valid token, where ACLs are enabled; 0 is ' +
       'any number.',
@@ -33,7 +33,7 @@ export const limitOptions = {
     kind: integer({ min: 1, max: 50_000 }),
     file: ['limits', 'blocking_queries_per_token'],
     environment: 'REEVE_LIMITS_BLOCKING_QUERIES_PER_TOKEN',
-    byDefault: always(1_024, '`1024`'),
+    byDefault: constant(1_024, '`1024`'),
     help: 'Blocking queries of one token that may wait at the same time, where ACLs are enabled.',
     read: (config) => config.limits.blockingQueriesPerToken,
   }),
@@ -41,7 +41,7 @@ export const limitOptions = {
     kind: integer({ min: 1, max: STREAMS_MAX }),
     file: ['limits', 'event_streams_per_token'],
     environment: 'REEVE_LIMITS_EVENT_STREAMS_PER_TOKEN',
-    byDefault: inCode(LIMITS.eventStreamsPerToken),
+    byDefault: codeDefault(LIMITS.eventStreamsPerToken),
     help: 'Event streams that one token may have open at the same time, where ACLs are enabled.',
     read: (config) => config.limits.eventStreamsPerToken,
   }),
@@ -49,7 +49,7 @@ export const limitOptions = {
     kind: integer({ min: 1, max: STREAMS_MAX }),
     file: ['limits', 'exec_sessions_per_token'],
     environment: 'REEVE_LIMITS_EXEC_SESSIONS_PER_TOKEN',
-    byDefault: inCode(LIMITS.execSessionsPerToken),
+    byDefault: codeDefault(LIMITS.execSessionsPerToken),
     help:
       'Exec sessions and job actions that one token may have open at the same time, where ACLs ' +
       'are enabled.',
@@ -59,7 +59,7 @@ export const limitOptions = {
     kind: integer({ min: 1, max: STREAMS_MAX }),
     file: ['limits', 'log_streams_per_token'],
     environment: 'REEVE_LIMITS_LOG_STREAMS_PER_TOKEN',
-    byDefault: inCode(LIMITS.logStreamsPerToken),
+    byDefault: codeDefault(LIMITS.logStreamsPerToken),
     help:
       'Logs and files that one token may read or follow at the same time, where ACLs are enabled. ' +
       'The merged log of a job takes one for each task.',
@@ -69,7 +69,7 @@ export const limitOptions = {
     kind: integer({ min: 16, max: 1_000_000 }),
     file: ['limits', 'connections'],
     environment: 'REEVE_LIMITS_CONNECTIONS',
-    byDefault: always(16_384, '`16384`'),
+    byDefault: constant(16_384, '`16384`'),
     help:
       'Connections that a server accepts, those of nodes included. Fewer where the process may ' +
       'open fewer files.',

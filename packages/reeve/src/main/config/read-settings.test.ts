@@ -6,7 +6,7 @@ import { readSettings } from './read-settings.ts'
 
 /** What a person is told about a file. */
 function complaints(path: string, text: string): string {
-  return formatProblems(readSettings({ path, text }).problems, new Map([[path, text]]))
+  return formatProblems(readSettings({ path, source: text }).problems, new Map([[path, text]]))
 }
 
 const cases = [
@@ -180,7 +180,7 @@ const refused = [
 
 for (const { name, text, says } of refused)
   test(`configuration file: ${name} is refused at its place`, () => {
-    const { problems } = readSettings({ path: 'a.hcl', text })
+    const { problems } = readSettings({ path: 'a.hcl', source: text })
     const [first] = problems
     assert.equal(first?.origin.kind, 'file')
     assert.match(first.message, says)
@@ -207,7 +207,7 @@ test('configuration file: whatever the text, reading ends with settings or probl
       fc.oneof(text, fc.string()),
       fc.constantFrom('a.hcl', 'a.json', 'a'),
       (it, path) => {
-        formatProblems(readSettings({ path, text: it }).problems, new Map([[path, it]]))
+        formatProblems(readSettings({ path, source: it }).problems, new Map([[path, it]]))
       },
     ),
     { numRuns: 300 },

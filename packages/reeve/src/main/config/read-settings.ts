@@ -16,39 +16,39 @@ import {
   type Span,
   type Value,
 } from '@reeve/hcl'
-import { fileSchema, fileTree, type Branch, type DeclaredOption } from './file-tree.ts'
+import { fileSchema, fileTree, type SchemaNode, type DeclaredOption } from './file-tree.ts'
 import { describeFilePath, LABELLED_BLOCKS } from './option.ts'
 import { optionEntries } from './options.ts'
-import { fromDiagnostic, subjectOf, type ConfigProblem, type Origin } from './problem.ts'
+import { fromDiagnostic, settingName, type ConfigProblem, type Origin } from './problem.ts'
 
 export interface ConfigFile {
-  /** As messages name it. */
+  /** Path for messages. */
   readonly path: string
-  readonly text: string
+  readonly source: string
 }
 
-/** One source's word on one option; the value is of the option's kind. */
+/** The value of an option in one source, parsed by the kind of the option. */
 export interface Setting extends DeclaredOption {
   readonly value: unknown
   readonly origin: Origin
 }
 
-export interface Reading {
+export interface SourceSettings {
   readonly settings: readonly Setting[]
   readonly problems: readonly ConfigProblem[]
 }
 
-/** What one file says, with everything that is wrong in it. */
-export function readSettings(file: ConfigFile): Reading {
+/** Reads the settings of a file and all problems in it. */
+export function readSettings(file: ConfigFile): SourceSettings {
   const decoded = decodeFile(file)
   if (!decoded.ok) return { settings: [], problems: decoded.error.map(fromDiagnostic) }
   const reader: Reader = { settings: [], problems: [] }
   readBody(reader, decoded.value, { branch: fileTree, path: [] })
-  // Arguments are read before blocks; a person reads from top to bottom.
-  return { settings: reader.settings, problems: reader.problems.toSorted(byPlace) }
+  // Sorted by position, because arguments are read before blocks.
+  return { settings: reader.settings, problems: reader.problems.toSorted(compareOffset) }
 }
 
-function byPlace({ origin: a }: ConfigProblem, { origin: b }: ConfigProblem): number {
+function compareOffset({ origin: a }: ConfigProblem, { origin: b }: ConfigProblem): number {
   const offset = (origin: Origin): number =>
     origin.kind === 'file' ? origin.range.start.offset : 0
   return offset(a) - offset(b)
@@ -59,103 +59,109 @@ interface Reader {
   readonly problems: ConfigProblem[]
 }
 
-interface Place {
-  readonly branch: Branch
+interface SchemaPosition {
+  readonly branch: SchemaNode
   readonly path: readonly string[]
 }
 
 function decodeFile(file: ConfigFile): Result<DecodedBody, readonly Diagnostic[]> {
   const body = parseFile(file)
-  // There is nothing to refer to in a configuration: no variables, no functions.
+  // The scope is empty: a configuration has no variables and functions.
   return body.ok ? decodeBody(body.value, fileSchema, { scope: createScope() }) : err(body.error)
 }
 
-function parseFile({ path, text }: ConfigFile): Result<Body, readonly Diagnostic[]> {
-  // An HCL file cannot begin with a brace, and a JSON object must.
-  const isJson = path.endsWith('.json') || (!path.endsWith('.hcl') && /^\uFEFF?\s*\{/.test(text))
-  return isJson ? parseHclJson(text, path, { hasTemplates: false }) : parseHcl(text, path)
+function parseFile({ path, source }: ConfigFile): Result<Body, readonly Diagnostic[]> {
+  // An HCL file cannot start with a brace, and a JSON object always does.
+  const isJson = path.endsWith('.json') || (!path.endsWith('.hcl') && /^\uFEFF?\s*\{/.test(source))
+  return isJson ? parseHclJson(source, path, { hasTemplates: false }) : parseHcl(source, path)
 }
 
-function readBody(reader: Reader, body: DecodedBody, place: Place): void {
+function readBody(reader: Reader, body: DecodedBody, place: SchemaPosition): void {
   for (const attribute of body.attributes.values()) readAttribute(reader, attribute, place)
   const seen = new Set<string>()
   for (const block of body.blocks) {
     const header = [block.type, ...block.labels].join(' ')
     if (seen.has(header)) {
       const message = `The block ${block.type} is already there. Put its settings into one block.`
-      refuse(reader, block.headerSpan, message)
+      reportProblem(reader, block.headerSpan, message)
     }
     seen.add(header)
     readBlock(reader, block, place)
   }
 }
 
-function readAttribute(reader: Reader, attribute: DecodedAttribute, place: Place): void {
+function readAttribute(reader: Reader, attribute: DecodedAttribute, place: SchemaPosition): void {
   const declared = place.branch.options.get(attribute.name)
   if (declared === undefined)
-    return refuseName(reader, { name: attribute.name, span: attribute.nameSpan }, place)
-  take(reader, declared, { value: attribute.value, span: attribute.expression.span })
+    return reportUnknownName(reader, { name: attribute.name, span: attribute.nameSpan }, place)
+  readValue(reader, declared, { value: attribute.value, span: attribute.expression.span })
 }
 
-function readBlock(reader: Reader, block: DecodedBlock, place: Place): void {
+function readBlock(reader: Reader, block: DecodedBlock, place: SchemaPosition): void {
   const { type, labels, body, headerSpan } = block
   const declared = place.branch.options.get(type)
   if (declared !== undefined) {
-    const map = mapOfBlock(reader, body)
+    const map = blockToMap(reader, body)
     const value =
       declared.option.kind.isLabelled === true ? makeObject([[labels[0] ?? '', map]]) : map
-    return take(reader, declared, { value, span: headerSpan })
+    return readValue(reader, declared, { value, span: headerSpan })
   }
   const child = place.branch.blocks.get(type)
-  if (child === undefined) return refuseName(reader, { name: type, span: headerSpan }, place)
+  if (child === undefined) return reportUnknownName(reader, { name: type, span: headerSpan }, place)
   if (!LABELLED_BLOCKS.has(type))
     return readBody(reader, body, { branch: child, path: [...place.path, type] })
   const [label = ''] = labels
   const inner = child.blocks.get(label)
   const labelled = { branch: child, path: [...place.path, type] }
-  if (inner === undefined) return refuseName(reader, { name: label, span: headerSpan }, labelled)
+  if (inner === undefined)
+    return reportUnknownName(reader, { name: label, span: headerSpan }, labelled)
   readBody(reader, body, { branch: inner, path: [...labelled.path, label] })
 }
 
-/** `meta { rack = "a" }` means `meta = { rack = "a" }`. */
-function mapOfBlock(reader: Reader, body: DecodedBody): Value {
+/** Converts `meta { rack = "a" }` to `meta = { rack = "a" }`. */
+function blockToMap(reader: Reader, body: DecodedBody): Value {
   for (const { type, headerSpan } of body.blocks)
-    refuse(reader, headerSpan, `${quoteText(type)} must be text, not a block.`)
+    reportProblem(reader, headerSpan, `${quoteText(type)} must be text, not a block.`)
   return makeObject([...body.attributes.values()].map(({ name, value }) => [name, value]))
 }
 
-function take(
+function readValue(
   reader: Reader,
   { name, option }: DeclaredOption,
-  given: { readonly value: Value; readonly span: Span },
+  attribute: { readonly value: Value; readonly span: Span },
 ): void {
-  if (given.value === null) return
-  const origin: Origin = { kind: 'file', range: rangeOf(given.span) }
-  const read = option.kind.fromValue(given.value)
+  if (attribute.value === null) return
+  const origin: Origin = { kind: 'file', range: rangeOf(attribute.span) }
+  const read = option.kind.fromValue(attribute.value)
   if (read.ok) reader.settings.push({ name, option, value: read.value, origin })
   else
-    reader.problems.push({ origin, message: `${subjectOf(option, origin)} must be ${read.error}.` })
+    reader.problems.push({
+      origin,
+      message: `${settingName(option, origin)} must be ${read.error}.`,
+    })
 }
 
-function refuseName(
+function reportUnknownName(
   reader: Reader,
   { name, span }: { readonly name: string; readonly span: Span },
-  { branch, path }: Place,
+  { branch, path }: SchemaPosition,
 ): void {
   const where = path.length === 0 ? '' : ` in ${describeFilePath(path)}`
   const near = didYouMean(name, [...branch.options.keys(), ...branch.blocks.keys()])
-  const hint = near === '' ? belongsElsewhere(name) : near
-  refuse(reader, span, `There is no setting ${quoteText(name)}${where}.${hint}`)
+  const hint = near === '' ? suggestBlock(name) : near
+  reportProblem(reader, span, `There is no setting ${quoteText(name)}${where}.${hint}`)
 }
 
-/** A setting in the wrong block is the second most common mistake after a misspelt one. */
-function belongsElsewhere(name: string): string {
+/**
+ * Suggests the right block for a misplaced setting, the most common mistake after a misspelling.
+ */
+function suggestBlock(name: string): string {
   const places = optionEntries.flatMap(([, { file }]) => (file?.at(-1) === name ? [file] : []))
   const [place, other] = places
   if (place === undefined || other !== undefined || place.length < 2) return ''
   return ` It belongs in the block ${describeFilePath(place.slice(0, -1))}.`
 }
 
-function refuse(reader: Reader, span: Span, message: string): void {
+function reportProblem(reader: Reader, span: Span, message: string): void {
   reader.problems.push({ origin: { kind: 'file', range: rangeOf(span) }, message })
 }

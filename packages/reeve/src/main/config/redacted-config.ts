@@ -1,37 +1,36 @@
 import type { AgentConfig } from './agent-config.ts'
-import type { PlainValue } from './kind.ts'
+import type { JsonSettingValue } from './kind.ts'
 import { optionEntries } from './options.ts'
 
-/** A configuration as a file would hold it. */
-interface PlainConfig {
-  readonly [name: string]: PlainValue | PlainConfig
+/** A configuration in the structure of a file. */
+interface RedactedConfig {
+  readonly [name: string]: JsonSettingValue | RedactedConfig
 }
 
 /**
- * The configuration in force, in the words of its file and without secrets. What `/v1/agent/self`
- * shows.
+ * The effective configuration in the structure of a file, without secrets, for `/v1/agent/self`.
  */
-export function redactedConfig(config: AgentConfig): PlainConfig {
-  return nest(
+export function redactedConfig(config: AgentConfig): RedactedConfig {
+  return buildTree(
     optionEntries.flatMap(([name, { file = [name], kind, read }]) => {
       const value = read(config)
-      return value === undefined ? [] : [{ path: file, value: kind.toPlain(value) }]
+      return value === undefined ? [] : [{ path: file, value: kind.toJson(value) }]
     }),
   )
 }
 
 interface Leaf {
   readonly path: readonly string[]
-  readonly value: PlainValue
+  readonly value: JsonSettingValue
 }
 
-function nest(leaves: readonly Leaf[]): PlainConfig {
+function buildTree(leaves: readonly Leaf[]): RedactedConfig {
   const below = Map.groupBy(leaves, ({ path }) => path[0] ?? '')
   return Object.fromEntries(
     [...below].map(([name, inner]) => {
       const [first] = inner
       if (first?.path.length === 1) return [name, first.value]
-      return [name, nest(inner.map(({ path, value }) => ({ path: path.slice(1), value })))]
+      return [name, buildTree(inner.map(({ path, value }) => ({ path: path.slice(1), value })))]
     }),
   )
 }

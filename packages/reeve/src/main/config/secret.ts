@@ -2,7 +2,9 @@ import { inspect } from 'node:util'
 
 export const REDACTED = '<redacted>'
 
-/** A text that reaches no log, message or answer by accident: only `reveal` gives it away. */
+/**
+ * A string that cannot appear in logs, messages or responses by accident; only `reveal` returns it.
+ */
 export class Secret {
   readonly #text: string
 

@@ -2,64 +2,67 @@ import { isAbsolute, resolve } from 'node:path'
 import { formatDurationNs, nsFromMs, parseDurationMs } from '@reeve/kit/duration.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { formatAddress, isHost, parseAddress, PORT_MAX, type Address } from './address.ts'
-import { takeHigher, type Kind, type PlainValue } from './kind.ts'
+import { replace, type OptionType, type JsonSettingValue } from './kind.ts'
 import { Secret } from './secret.ts'
 
-/** A value that every source writes as one text. */
-interface TextForm<T> {
+/** The definition of a kind that is a string in all sources. */
+interface StringForm<T> {
   readonly name: string
-  /** Reads after "must be". */
-  readonly wanted: string
+  /** Completes "must be" in error messages. */
+  readonly rule: string
   readonly parse: (text: string) => T | undefined
-  readonly toPlain: (value: T) => PlainValue
+  readonly toPlain: (value: T) => JsonSettingValue
 }
 
-function textKind<T>({ name, wanted, parse, toPlain }: TextForm<T>): Kind<T> {
+function stringType<T>({ name, rule, parse, toPlain }: StringForm<T>): OptionType<T> {
   const read = (text: string): Result<T, string> => {
     const value = parse(text)
-    return value === undefined ? err(wanted) : ok(value)
+    return value === undefined ? err(rule) : ok(value)
   }
   return {
     name,
     flag: 'once',
     isMap: false,
     isSecret: false,
-    fromValue: (value) => (typeof value === 'string' ? read(value) : err(`${wanted}, in quotes`)),
-    fromText: read,
-    merge: takeHigher,
-    toPlain,
+    fromValue: (value) => (typeof value === 'string' ? read(value) : err(`${rule}, in quotes`)),
+    fromString: read,
+    merge: replace,
+    toJson: toPlain,
   }
 }
 
-const asWritten = (text: string): string => text
+const identity = (text: string): string => text
 
-export function matching(wanted: string, pattern: RegExp): Kind<string> {
+export function stringMatching(wanted: string, pattern: RegExp): OptionType<string> {
   const parse = (text: string): string | undefined => (pattern.test(text) ? text : undefined)
-  return textKind({ name: 'text', wanted, parse, toPlain: asWritten })
+  return stringType({ name: 'text', rule: wanted, parse, toPlain: identity })
 }
 
-/** A text that a function accepts. */
-export function accepted(wanted: string, accepts: (text: string) => boolean): Kind<string> {
+/** A string that satisfies a predicate. */
+export function stringAcceptedBy(
+  wanted: string,
+  accepts: (text: string) => boolean,
+): OptionType<string> {
   const parse = (text: string): string | undefined => (accepts(text) ? text : undefined)
-  return textKind({ name: 'text', wanted, parse, toPlain: asWritten })
+  return stringType({ name: 'text', rule: wanted, parse, toPlain: identity })
 }
 
-/** Case does not matter: `INFO` is habit in files. */
-export function oneOf<T extends string>(values: readonly T[]): Kind<T> {
+/** Case-insensitive, because files often use `INFO`. */
+export function oneOf<T extends string>(values: readonly T[]): OptionType<T> {
   const parse = (text: string): T | undefined =>
     values.find((value) => value === text.toLowerCase())
   const name = values.map((value) => `\`${value}\``).join(', ')
-  return textKind<T>({ name, wanted: `one of ${values.join(', ')}`, parse, toPlain: asWritten })
+  return stringType<T>({ name, rule: `one of ${values.join(', ')}`, parse, toPlain: identity })
 }
 
-/** In milliseconds; written as `90s`, `24h`, `1h30m`. */
-export function duration({ msMin, msMax }: { msMin: number; msMax: number }): Kind<number> {
+/** A duration in milliseconds, written as `90s`, `24h` or `1h30m`. */
+export function duration({ msMin, msMax }: { msMin: number; msMax: number }): OptionType<number> {
   const show = (ms: number): string =>
     formatDurationNs(nsFromMs(ms)).replace(/(?<=[hm])0[ms].*$/, '')
   const range = `from ${show(msMin)} to ${show(msMax)}`
-  return textKind({
+  return stringType({
     name: `duration ${range}`,
-    wanted: `a duration such as "90s" or "24h", ${range}`,
+    rule: `a duration such as "90s" or "24h", ${range}`,
     parse: (text) => {
       const ms = parseDurationMs(text)
       return ms === undefined || ms < msMin || ms > msMax ? undefined : ms
@@ -68,43 +71,43 @@ export function duration({ msMin, msMax }: { msMin: number; msMax: number }): Ki
   })
 }
 
-/** An IP address or a name of one, without port. */
-export const host: Kind<string> = textKind({
+/** An IP address or host name without a port. */
+export const host: OptionType<string> = stringType({
   name: 'IP address or host name',
-  wanted: 'an IP address or a host name, without scheme and port',
+  rule: 'an IP address or a host name, without scheme and port',
   parse: (text) => (isHost(text) ? text : undefined),
-  toPlain: asWritten,
+  toPlain: identity,
 })
 
-const ADDRESS_WANTED = 'a host or host:port without scheme, an IPv6 address with a port in brackets'
+const ADDRESS_RULE = 'a host or host:port without scheme, an IPv6 address with a port in brackets'
 
-export const address: Kind<Address> = textKind({
+export const address: OptionType<Address> = stringType({
   name: 'host or `host:port`',
-  wanted: ADDRESS_WANTED,
+  rule: ADDRESS_RULE,
   parse: parseAddress,
   toPlain: ({ host: name, port }) => (port === undefined ? name : formatAddress(name, port)),
 })
 
-/** As `host:port`, the port filled in. */
-export function endpoint(portDefault: number): Kind<string> {
-  return textKind({
+/** A `host:port`; a missing port is added. */
+export function endpoint(portDefault: number): OptionType<string> {
+  return stringType({
     name: '`host:port`',
-    wanted: ADDRESS_WANTED,
+    rule: ADDRESS_RULE,
     parse: (text) => {
       const parsed = parseAddress(text)
       return parsed && formatAddress(parsed.host, parsed.port ?? portDefault)
     },
-    toPlain: asWritten,
+    toPlain: identity,
   })
 }
 
-/** Where OTLP over HTTP is received, below the address of a collector. */
+/** The usual OTLP path below the URL of a collector. */
 const TRACES_PATH = '/v1/traces'
 
-/** The URL that a collector of traces takes them at; its usual path is filled in. */
-export const collector: Kind<string> = textKind({
+/** The URL of a trace collector; a missing path is added. */
+export const collectorUrl: OptionType<string> = stringType({
   name: 'URL of a collector',
-  wanted: 'a URL such as "http://127.0.0.1:4318", without user, password, query and fragment',
+  rule: 'a URL such as "http://127.0.0.1:4318", without user, password, query and fragment',
   parse: (text) => {
     const url = URL.parse(text)
     if (url === null || !/^https?:$/.test(url.protocol)) return undefined
@@ -113,35 +116,35 @@ export const collector: Kind<string> = textKind({
     if (url.pathname === '/') url.pathname = TRACES_PATH
     return url.href
   },
-  toPlain: asWritten,
+  toPlain: identity,
 })
 
-/** A page's origin as browsers send it. */
-export const origin: Kind<string> = textKind({
+/** An origin as browsers send it. */
+export const origin: OptionType<string> = stringType({
   name: 'origin',
-  wanted: '"*" or an origin such as "https://ui.example.com", without path',
+  rule: '"*" or an origin such as "https://ui.example.com", without path',
   parse: (text) => (text === '*' || isOrigin(text) ? text : undefined),
-  toPlain: asWritten,
+  toPlain: identity,
 })
 
-/** Where this server is found from outside; empty when that is not said. */
-export const outsideAddress: Kind<string> = textKind({
+/** The external URL of this server; empty if not set. */
+export const optionalOrigin: OptionType<string> = stringType({
   name: 'address',
-  wanted: 'an address such as "https://reeve.example.com", without path',
+  rule: 'an address such as "https://reeve.example.com", without path',
   parse: (text) => (text === '' || isOrigin(text) ? text : undefined),
-  toPlain: asWritten,
+  toPlain: identity,
 })
 
 function isOrigin(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.parse(text)?.origin === text
 }
 
-/** `22,80,8500-8600`. */
-export const portRanges: Kind<string> = textKind({
+/** Ports and port ranges: `22,80,8500-8600`. */
+export const portRanges: OptionType<string> = stringType({
   name: 'port ranges',
-  wanted: 'ports and ranges of ports such as "22,80,8500-8600"',
+  rule: 'ports and ranges of ports such as "22,80,8500-8600"',
   parse: (text) => (text === '' || text.split(',').every(isPortRange) ? text : undefined),
-  toPlain: asWritten,
+  toPlain: identity,
 })
 
 function isPortRange(text: string): boolean {
@@ -149,14 +152,14 @@ function isPortRange(text: string): boolean {
   return first !== undefined && Number(first) <= Number(last) && Number(last) <= PORT_MAX
 }
 
-/** Short ones could be guessed: whoever has it can join a node and be given work. */
+/** Minimum length of a join token, because whoever guesses it can add a node and receive work. */
 const SECRET_CHARS_MIN = 16
 const SECRET_CHARS_MAX = 1_024
 
-export const secret: Kind<Secret> = {
-  ...textKind<Secret>({
+export const secret: OptionType<Secret> = {
+  ...stringType<Secret>({
     name: 'secret text',
-    wanted: `text of ${SECRET_CHARS_MIN} to ${SECRET_CHARS_MAX} characters`,
+    rule: `text of ${SECRET_CHARS_MIN} to ${SECRET_CHARS_MAX} characters`,
     parse: (text) =>
       text.length < SECRET_CHARS_MIN || text.length > SECRET_CHARS_MAX
         ? undefined
@@ -166,19 +169,22 @@ export const secret: Kind<Secret> = {
   isSecret: true,
 }
 
-/** The address of a database. Secret as a whole, because a password may be in it. */
-export const databaseUrl: Kind<Secret> = {
-  ...textKind<Secret>({
+/** The URL of a database; secret, because it may contain a password. */
+export const databaseUrl: OptionType<Secret> = {
+  ...stringType<Secret>({
     name: 'URL of a database',
-    wanted: 'a URL such as postgres://reeve@db.example:5432/reeve',
+    rule: 'a URL such as postgres://reeve@db.example:5432/reeve',
     parse: (text) => (/^postgres(ql)?:\/\/.{1,2000}$/.test(text) ? new Secret(text) : undefined),
     toPlain: (value) => value.toJSON(),
   }),
   isSecret: true,
 }
 
-/** Relative to the working directory, but not in a file: it may be read from any. */
-export const path: Kind<string> = {
+/**
+ * A path. Relative paths start at the working directory; files must use absolute ones, because an
+ * agent may read them from any directory.
+ */
+export const path: OptionType<string> = {
   name: 'path',
   flag: 'once',
   isMap: false,
@@ -187,13 +193,13 @@ export const path: Kind<string> = {
     typeof value === 'string' && isAbsolute(value) && isPath(value)
       ? ok(resolve(value))
       : err('an absolute path'),
-  fromText: (text, { workingDirectory }) =>
+  fromString: (text, { workingDirectory }) =>
     isPath(text) ? ok(resolve(workingDirectory, text)) : err('a path'),
-  merge: takeHigher,
-  toPlain: asWritten,
+  merge: replace,
+  toJson: identity,
 }
 
-/** The system ends paths at NUL, and an empty one would be the working directory. */
+/** Rejects NUL, which ends paths, and the empty path, which would mean the working directory. */
 function isPath(text: string): boolean {
   return text !== '' && !text.includes('\0')
 }

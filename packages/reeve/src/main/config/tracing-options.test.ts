@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hostFacts } from '../../../test/build/agent-config.ts'
-import { collector } from './text-kinds.ts'
+import { collectorUrl } from './text-kinds.ts'
 
 const cases = [
   { text: 'http://10.0.0.1:4318', want: 'http://10.0.0.1:4318/v1/traces' },
@@ -13,6 +13,6 @@ const cases = [
 ]
 for (const { text, want } of cases)
   test(`tracing endpoint: ${text} is ${want === undefined ? 'rejected' : `read as ${want}`}`, () => {
-    const parsed = collector.fromText(text, hostFacts)
+    const parsed = collectorUrl.fromString(text, hostFacts)
     assert.equal(parsed.ok ? parsed.value : undefined, want)
   })

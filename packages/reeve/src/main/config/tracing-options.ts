@@ -1,16 +1,16 @@
 import type { TracingConfig } from './agent-config.ts'
-import { always, option } from './option.ts'
+import { constant, option } from './option.ts'
 import type { Secret } from './secret.ts'
-import { collector, secret } from './text-kinds.ts'
+import { collectorUrl, secret } from './text-kinds.ts'
 import { integer } from './value-kinds.ts'
 
-/** Traces of what requests cause. See docs/how-to/monitor.md. */
+/** Settings of tracing. See docs/how-to/monitor.md. */
 export const tracingOptions = {
   tracingEndpoint: option({
-    kind: collector,
+    kind: collectorUrl,
     file: ['tracing', 'endpoint'],
     environment: 'REEVE_TRACING_ENDPOINT',
-    byDefault: always(undefined, 'none: nothing is traced'),
+    byDefault: constant(undefined, 'none: nothing is traced'),
     help:
       'The collector that traces are sent to (OTLP over HTTP, JSON). Without a path, ' +
       '`/v1/traces` is added.',
@@ -20,7 +20,7 @@ export const tracingOptions = {
     kind: integer({ min: 0, max: 100 }),
     file: ['tracing', 'sample_percent'],
     environment: 'REEVE_TRACING_SAMPLE_PERCENT',
-    byDefault: always(100, '`100`'),
+    byDefault: constant(100, '`100`'),
     help:
       'Percentage of requests without a `traceparent` header that are traced. Requests with one ' +
       'follow the sampled flag of their client.',
@@ -30,7 +30,7 @@ export const tracingOptions = {
     kind: secret,
     file: ['tracing', 'authorization'],
     environment: 'REEVE_TRACING_AUTHORIZATION',
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help: 'The header `Authorization` for the collector, such as `Bearer …`.',
     read: (config) => config.tracing.authorization,
   }),

@@ -1,19 +1,19 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { isList, isObject, toBool, toNumber, toText } from '@reeve/hcl'
-import { takeHigher, type Kind } from './kind.ts'
+import { replace, type OptionType } from './kind.ts'
 
-export const bool: Kind<boolean> = {
+export const bool: OptionType<boolean> = {
   name: '`true` or `false`',
   flag: 'switch',
   isMap: false,
   isSecret: false,
-  fromValue: (value) => orWanted(toBool(value), 'true or false'),
-  fromText: (text) => orWanted(toBool(text), 'true or false'),
-  merge: takeHigher,
-  toPlain: (value) => value,
+  fromValue: (value) => okOrRule(toBool(value), 'true or false'),
+  fromString: (text) => okOrRule(toBool(text), 'true or false'),
+  merge: replace,
+  toJson: (value) => value,
 }
 
-function orWanted<T>(value: T | undefined, wanted: string): Result<T, string> {
+function okOrRule<T>(value: T | undefined, wanted: string): Result<T, string> {
   return value === undefined ? err(wanted) : ok(value)
 }
 
@@ -22,7 +22,7 @@ interface IntegerRange {
   readonly max: number
 }
 
-export function integer({ min, max }: IntegerRange): Kind<number> {
+export function integer({ min, max }: IntegerRange): OptionType<number> {
   const inRange = (value: unknown): Result<number, string> =>
     typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
       ? ok(value)
@@ -33,27 +33,28 @@ export function integer({ min, max }: IntegerRange): Kind<number> {
     isMap: false,
     isSecret: false,
     fromValue: (value) => inRange(toNumber(value)),
-    fromText: (text) => inRange(/^-?[0-9]{1,16}$/.test(text) ? Number(text) : undefined),
-    merge: takeHigher,
-    toPlain: (value) => value,
+    fromString: (text) => inRange(/^-?[0-9]{1,16}$/.test(text) ? Number(text) : undefined),
+    merge: replace,
+    toJson: (value) => value,
   }
 }
 
-/** More servers, origins or names than this are a mistake of a program that wrote the file. */
+/** Maximum number of entries; more indicate a bug in a program that generated the file. */
 const ENTRIES_MAX = 256
 
-/** In the environment separated by commas, as flags repeated. */
-export function listOf(element: Kind<string>): Kind<readonly string[]> {
+/** A list: comma-separated in the environment, repeated as flags. */
+export function listOf(element: OptionType<string>): OptionType<readonly string[]> {
   return {
     name: `list of ${element.name}`,
     flag: 'repeated',
     isMap: false,
     isSecret: false,
     fromValue: (value) =>
-      isList(value) ? readAll(value, (one) => element.fromValue(one)) : err('a list'),
-    fromText: (text, place) => readAll(splitList(text), (one) => element.fromText(one, place)),
-    merge: takeHigher,
-    toPlain: (value) => value,
+      isList(value) ? readElements(value, (one) => element.fromValue(one)) : err('a list'),
+    fromString: (text, place) =>
+      readElements(splitList(text), (one) => element.fromString(one, place)),
+    merge: replace,
+    toJson: (value) => value,
   }
 }
 
@@ -62,7 +63,7 @@ function splitList(text: string): readonly string[] {
   return parts.filter((part) => part !== '')
 }
 
-function readAll<P>(
+function readElements<P>(
   parts: readonly P[],
   read: (part: P) => Result<string, string>,
 ): Result<readonly string[], string> {
@@ -76,15 +77,15 @@ function readAll<P>(
   return ok(values)
 }
 
-interface MapRules {
+interface MapPatterns {
   readonly name: RegExp
   readonly value: RegExp
-  /** Reads after "must be a map of names to text; ". */
+  /** Completes "must be a map of names to text; " in error messages. */
   readonly rule: string
 }
 
-/** Names to text; numbers and bools become text. Neither flags nor variables hold a map. */
-export function mapOf(rules: MapRules): Kind<Readonly<Record<string, string>>> {
+/** A map of strings; numbers and bools are converted. Not available as a flag or variable. */
+export function mapOf(rules: MapPatterns): OptionType<Readonly<Record<string, string>>> {
   const wanted = `a map of at most ${ENTRIES_MAX} names to text; ${rules.rule}`
   return {
     name: 'map of text',
@@ -103,8 +104,8 @@ export function mapOf(rules: MapRules): Kind<Readonly<Record<string, string>>> {
       }
       return ok(Object.fromEntries(texts))
     },
-    fromText: () => err(`${wanted}, which only a file can hold`),
+    fromString: () => err(`${wanted}, which only a file can hold`),
     merge: (lower, higher) => ({ ...lower, ...higher }),
-    toPlain: (value) => value,
+    toJson: (value) => value,
   }
 }

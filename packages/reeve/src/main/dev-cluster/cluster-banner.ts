@@ -1,67 +1,74 @@
 import { setupTexts } from '../build-stamp.ts'
 
-/** What there is to tell about a cluster that has just started. */
-export interface ClusterFacts {
+/** Input of the cluster banner. */
+export interface ClusterBannerInput {
   readonly version: string
-  readonly servers: readonly ServerFacts[]
+  readonly servers: readonly ServerStatus[]
   readonly nodes: readonly { readonly name: string; readonly pid: number }[]
-  /** The PostgreSQL that was started for it. */
+  /** PID of the PostgreSQL process that the cluster started. */
   readonly databasePid: number | undefined
   readonly directory: string
   readonly isTemporary: boolean
   readonly acl: boolean
 }
 
-export interface ServerFacts {
+export interface ServerStatus {
   readonly name: string
   readonly address: string
   readonly pid: number
-  readonly leads: boolean
+  readonly isLeader: boolean
 }
 
-/** What a person needs to know of it, and what to try. */
-export function renderClusterBanner(facts: ClusterFacts): string {
+/** Renders the start banner of a cluster: addresses, token and things to try. */
+export function renderClusterBanner(facts: ClusterBannerInput): string {
   const { version, servers, nodes } = facts
-  const head = `Reeve ${version} runs as ${count(servers.length, 'server')} on one PostgreSQL, with ${count(nodes.length, 'node')}.`
-  const rows = rowsOf(facts)
+  const head = `Reeve ${version} runs as ${formatCount(servers.length, 'server')} on one PostgreSQL, with ${formatCount(nodes.length, 'node')}.`
+  const rows = bannerRows(facts)
   const width = Math.max(...rows.map(([name]) => name.length))
   const table = rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`.trimEnd())
-  const steps = stepsOf(facts).map(([says, line]) => `  ${says}\n    ${line}`)
+  const steps = bannerSteps(facts).map(([says, line]) => `  ${says}\n    ${line}`)
   const what = `What to try, in a second terminal${setupTexts.commandNote}:`
   const end = 'Ctrl-C ends all of it. What happens to the servers is told below.'
   return `${[head, '', ...table, '', what, ...steps, '', end].join('\n')}\n`
 }
 
-function count(number: number, what: string): string {
+function formatCount(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
 type Row = readonly [name: string, text: string]
 
-function rowsOf({ servers, nodes, databasePid, directory, isTemporary, acl }: ClusterFacts): Row[] {
+function bannerRows({
+  servers,
+  nodes,
+  databasePid,
+  directory,
+  isTemporary,
+  acl,
+}: ClusterBannerInput): Row[] {
   const database = databasePid === undefined ? 'the one of --database' : `pid ${databasePid}`
   return [
-    ...servers.map(({ name, address, pid, leads }): Row => [
+    ...servers.map(({ name, address, pid, isLeader }): Row => [
       name,
-      `${address}  pid ${pid}${leads ? '  leads' : ''}`,
+      `${address}  pid ${pid}${isLeader ? '  leads' : ''}`,
     ]),
     ...nodes.map(({ name, pid }): Row => [name, `pid ${pid}`]),
     ['PostgreSQL', database],
-    ['Web UI', `${usedServer(servers)?.address ?? ''}/ui/`],
+    ['Web UI', `${suggestedServer(servers)?.address ?? ''}/ui/`],
     ['Data', `${directory}${isTemporary ? ' (removed at the end; --data-dir keeps it)' : ''}`],
     ['Logs', `${directory}/logs`],
     ['ACLs', acl ? 'enabled' : 'disabled: anyone who can reach /v1 has full access'],
   ]
 }
 
-/** One that does not lead: it is still there when the leader has been killed. */
-function usedServer(servers: readonly ServerFacts[]): ServerFacts | undefined {
-  return servers.find(({ leads }) => !leads) ?? servers[0]
+/** Selects a follower, which remains available when the user kills the leader. */
+function suggestedServer(servers: readonly ServerStatus[]): ServerStatus | undefined {
+  return servers.find(({ isLeader }) => !isLeader) ?? servers[0]
 }
 
-function stepsOf({ servers, nodes, acl }: ClusterFacts): readonly Row[] {
-  const address = usedServer(servers)?.address ?? ''
-  const leader = servers.find(({ leads }) => leads)
+function bannerSteps({ servers, nodes, acl }: ClusterBannerInput): readonly Row[] {
+  const address = suggestedServer(servers)?.address ?? ''
+  const leader = servers.find(({ isLeader }) => isLeader)
   const steps: Row[] = [
     [
       'Talk to a server that does not lead; it passes on what it must:',

@@ -3,13 +3,13 @@ import { createServer } from 'node:net'
 import { Fault } from '@reeve/kit/fault.ts'
 
 const PORT_MAX = 65_535
-/** Beyond this many that are taken, somebody meant something else. */
-const TRIES_MAX = 200
+/** Maximum number of ports tried. */
+const ATTEMPTS_MAX = 200
 
-/** The first free ports from `first` on; any when it is 0. */
+/** Finds free ports from `first` upward, or any if `first` is 0. */
 export async function findFreePorts(first: number, count: number): Promise<readonly number[]> {
   const found: number[] = []
-  for (let tries = 0; found.length < count && tries < TRIES_MAX; tries++) {
+  for (let tries = 0; found.length < count && tries < ATTEMPTS_MAX; tries++) {
     const wanted = first === 0 ? 0 : first + tries
     if (wanted > PORT_MAX) break
     const port = await tryPort(wanted)

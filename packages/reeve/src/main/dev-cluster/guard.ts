@@ -1,30 +1,30 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 
-/** Who is ended after whom: tasks end while there is somebody to tell, the database last. */
-const STAGES = { node: 1, server: 2, database: 3 } as const
-export type GuardStage = keyof typeof STAGES
+/** Stop order: nodes first, so that servers learn how tasks end; the database last. */
+const STOP_ORDER = { node: 1, server: 2, database: 3 } as const
+export type WatchdogStage = keyof typeof STOP_ORDER
 
-export interface Guarded {
-  readonly stage: GuardStage
-  /** Asks it to end in good order. */
+export interface WatchedProcess {
+  readonly stage: WatchdogStage
+  /** The signal for a graceful stop. */
   readonly signal: 'TERM' | 'INT'
 }
 
 /**
- * Ends the processes of a cluster, and removes its directories, when we are killed and cannot do
- * so ourselves: the pipe to it ends with us. It is a shell, because it has to be small and to know
- * nothing of what it guards: PostgreSQL would not look after such a pipe by itself.
+ * Stops the processes of a cluster and removes its directories if this process is killed, which
+ * closes the pipe to the guard. The guard is a shell script because it must be small and
+ * independent; PostgreSQL would not watch such a pipe itself.
  */
-export class Guard {
+export class Watchdog {
   readonly #shell: ChildProcess
 
   constructor() {
     this.#shell = spawn('/bin/sh', ['-c', SCRIPT], {
       stdio: ['pipe', 'ignore', 'ignore'],
-      // Ctrl-C reaches only us.
+      // Keeps Ctrl-C from reaching the guard.
       detached: true,
     })
-    // A machine without a shell, or one whose guard was killed, goes on without it.
+    // Without a shell or after the guard was killed, the cluster runs unguarded.
     this.#shell.on('error', () => undefined)
     this.#shell.stdin?.on('error', () => undefined)
     this.#shell.unref()
@@ -35,34 +35,34 @@ export class Guard {
     return this.#shell.pid
   }
 
-  /** From its start to its end. */
-  watch(child: ChildProcess, { stage, signal }: Guarded): void {
+  /** Watches a child process until it exits. */
+  add(child: ChildProcess, { stage, signal }: WatchedProcess): void {
     const { pid } = child
     if (pid === undefined) return
-    this.#tell(`add ${STAGES[stage]} ${signal} ${pid}`)
-    // Its number may be another's afterwards.
-    child.once('exit', () => this.#tell(`drop ${pid}`))
+    this.#send(`add ${STOP_ORDER[stage]} ${signal} ${pid}`)
+    // The PID may be reused after the exit.
+    child.once('exit', () => this.#send(`drop ${pid}`))
   }
 
-  /** A directory that goes with the cluster. */
-  removeAtEnd(directory: string): void {
-    // Nobody makes such a temporary directory; one line is one word to the guard.
-    if (!directory.includes('\n')) this.#tell(`remove ${directory}`)
+  /** Registers a directory for removal. */
+  removeOnExit(directory: string): void {
+    // The protocol is line-based, so a path with a line break cannot be sent.
+    if (!directory.includes('\n')) this.#send(`remove ${directory}`)
   }
 
-  /** Everything was ended in good order: nothing is left to do. */
+  /** Ends the guard after a graceful stop. */
   stop(): void {
-    this.#tell('done')
+    this.#send('done')
     this.#shell.stdin?.end()
   }
 
-  #tell(line: string): void {
+  #send(line: string): void {
     this.#shell.stdin?.write(`${line}\n`)
   }
 }
 
-/** Of each stage, in tenths of a second: a node has its tasks to end. */
-const TENTHS_MAX = 150
+/** Time limit of a stage in tenths of a second; a node has to stop its tasks. */
+const STOP_TENTHS_MAX = 150
 
 const SCRIPT = `
 trap '' INT TERM HUP
@@ -96,7 +96,7 @@ for stage in 1 2 3; do
   done
   tenths=0
   for pid in $pids; do
-    while kill -0 "$pid" && [ "$tenths" -lt ${TENTHS_MAX} ]; do
+    while kill -0 "$pid" && [ "$tenths" -lt ${STOP_TENTHS_MAX} ]; do
       sleep 0.1
       tenths=$((tenths + 1))
     done

@@ -3,24 +3,28 @@ import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Account } from './find-postgres.ts'
-import type { Guard, Guarded } from './guard.ts'
+import type { Watchdog, WatchedProcess } from './guard.ts'
 
-export interface Launch {
-  /** What it writes is added here. */
+export interface LaunchOptions {
+  /** File to which the output is appended. */
   readonly logFile: string
   readonly directory: string
   readonly account?: Account | undefined
   readonly environment: NodeJS.ProcessEnv
-  /** Ends it when we are killed. */
-  readonly guard: Guard
-  readonly guarded: Guarded
+  /** Stops the process if this one is killed. */
+  readonly watchdog: Watchdog
+  readonly watched: WatchedProcess
 }
 
 /**
- * Starts a process of a group of its own: Ctrl-C reaches only us, and we end the others in order.
+ * Starts a process in its own process group, so that Ctrl-C reaches only this process, which stops
+ * the others in order.
  */
-export function launch([program = '', ...args]: readonly string[], options: Launch): ChildProcess {
-  const { logFile, directory, account, environment, guard, guarded } = options
+export function spawnDetached(
+  [program = '', ...args]: readonly string[],
+  options: LaunchOptions,
+): ChildProcess {
+  const { logFile, directory, account, environment, watchdog, watched } = options
   const log = openSync(logFile, 'a', 0o600)
   try {
     const child = spawn(program, args, {
@@ -30,9 +34,9 @@ export function launch([program = '', ...args]: readonly string[], options: Laun
       stdio: ['ignore', log, log],
       detached: true,
     })
-    // One that could not be started has no exit; its pid is undefined.
+    // After a failed start there is no exit event and no PID.
     child.on('error', () => undefined)
-    guard.watch(child, guarded)
+    watchdog.add(child, watched)
     return child
   } finally {
     closeSync(log)
@@ -43,21 +47,21 @@ export function isAlive({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid !== undefined && exitCode === null && signalCode === null
 }
 
-/** Asks it to end; ends it when it does not within that time. */
-export async function endChild(
+/** Stops a process gracefully, or kills it after the time limit. */
+export async function stopChild(
   child: ChildProcess,
   { signal, withinMs }: { readonly signal: NodeJS.Signals; readonly withinMs: number },
 ): Promise<void> {
   if (!isAlive(child)) return
-  const gone = once(child, 'exit')
-  // One that is stopped (SIGSTOP) would hear nothing.
+  const exited = once(child, 'exit')
+  // A process paused by SIGSTOP would not handle the signal.
   child.kill('SIGCONT')
   child.kill(signal)
-  const late = new AbortController()
-  const isLate = wait(withinMs, true, { signal: late.signal }).catch(() => false)
-  if (await Promise.race([gone.then(() => false), isLate])) {
+  const timer = new AbortController()
+  const timedOut = wait(withinMs, true, { signal: timer.signal }).catch(() => false)
+  if (await Promise.race([exited.then(() => false), timedOut])) {
     child.kill('SIGKILL')
-    await gone
+    await exited
   }
-  late.abort()
+  timer.abort()
 }

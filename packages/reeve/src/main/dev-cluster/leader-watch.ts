@@ -1,14 +1,14 @@
-const ANSWER_MS_MAX = 1_000
+const REQUEST_TIMEOUT_MS = 1_000
 
-/** A server as it is asked: `host:port`, and whether its process runs. */
-export interface AskedServer {
+/** A server to query: `host:port`, and whether its process runs. */
+export interface ServerEndpoint {
   readonly name: string
   readonly host: string
   readonly isAlive: boolean
 }
 
-/** What was seen of the leadership, and what is worth saying about it. */
-export class LeaderWatch {
+/** Tracks the leader and describes changes. */
+export class LeaderMonitor {
   readonly #nowMs: () => number
   #leader: string | undefined
   #lostMs: number
@@ -18,13 +18,13 @@ export class LeaderWatch {
     this.#lostMs = nowMs()
   }
 
-  /** The name of the server that leads; undefined when nobody does. */
+  /** Name of the leader; undefined without one. */
   get leader(): string | undefined {
     return this.#leader
   }
 
-  /** Hears who leads now; gives the sentence about it when that is news. */
-  see(leader: string | undefined): string | undefined {
+  /** Updates the leader; returns a message if it has changed. */
+  observe(leader: string | undefined): string | undefined {
     if (leader === this.#leader) return undefined
     const before = this.#leader
     this.#leader = leader
@@ -39,32 +39,32 @@ export class LeaderWatch {
 }
 
 /**
- * Who leads, as the servers tell it. One that is dead is nobody, even while others still believe in
- * its lease.
+ * Finds the leader by querying the servers. Ignores dead ones, even if others still see their
+ * lease.
  */
-export async function findLeader(servers: readonly AskedServer[]): Promise<string | undefined> {
+export async function findLeader(servers: readonly ServerEndpoint[]): Promise<string | undefined> {
   const alive = servers.filter(({ isAlive }) => isAlive)
-  const told = await Promise.all(alive.map(({ host }) => askLeader(host)))
-  // Who says so of itself knows best.
-  const itself = alive.find(({ host }, at) => told[at] === host)
-  return (itself ?? alive.find(({ host }) => told.includes(host)))?.name
+  const leaders = await Promise.all(alive.map(({ host }) => fetchLeader(host)))
+  // A server that reports itself as the leader is authoritative.
+  const selfDeclared = alive.find(({ host }, at) => leaders[at] === host)
+  return (selfDeclared ?? alive.find(({ host }) => leaders.includes(host)))?.name
 }
 
-/** Whether every server answers, and knows of a leader. */
-export async function areAllLed(servers: readonly AskedServer[]): Promise<boolean> {
-  const told = await Promise.all(servers.map(({ host }) => askLeader(host)))
-  return told.every((leader) => leader !== undefined)
+/** Whether all servers answer and know a leader. */
+export async function allKnowLeader(servers: readonly ServerEndpoint[]): Promise<boolean> {
+  const leaders = await Promise.all(servers.map(({ host }) => fetchLeader(host)))
+  return leaders.every((leader) => leader !== undefined)
 }
 
-async function askLeader(host: string): Promise<string | undefined> {
+async function fetchLeader(host: string): Promise<string | undefined> {
   try {
     const answer = await fetch(`http://${host}/v1/status/leader`, {
-      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     })
     const leader: unknown = await answer.json()
     return typeof leader === 'string' && leader !== '' ? leader : undefined
   } catch {
-    // Not started yet, gone, or asleep.
+    // Not started yet, stopped, or paused.
     return undefined
   }
 }

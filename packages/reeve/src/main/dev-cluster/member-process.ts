@@ -1,46 +1,46 @@
 import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { getCompileCacheDir } from 'node:module'
-import type { Guard, GuardStage } from './guard.ts'
-import { endChild, isAlive, launch } from './launch.ts'
+import type { Watchdog, WatchdogStage } from './guard.ts'
+import { stopChild, isAlive, spawnDetached } from './launch.ts'
 
-const ENTRY = fileURLToPath(new URL('../reeve.ts', import.meta.url))
-/** A node ends its tasks first, each with its own time to do so. */
-const STOP_MS_MAX = 20_000
+const PROGRAM_ENTRY = fileURLToPath(new URL('../reeve.ts', import.meta.url))
+/** Time limit for stopping; a node stops its tasks first. */
+const STOP_TIMEOUT_MS = 20_000
 
-/** One agent of the cluster: how it is started, again and again. */
-export interface MemberPlan {
+/** How to start an agent of the cluster. */
+export interface ChildAgentSpec {
   /** `server-1`, `node-1`. */
   readonly name: string
-  /** Of `reeve agent`. */
+  /** Flags of `reeve agent`. */
   readonly flags: readonly string[]
   readonly environment: Readonly<Record<string, string>>
   readonly directory: string
   readonly logFile: string
-  readonly stage: GuardStage
-  readonly guard: Guard
+  readonly stage: WatchdogStage
+  readonly watchdog: Watchdog
 }
 
-/** How it ended without having been asked to. */
-export interface Ending {
+/** An unexpected exit. */
+export interface ExitInfo {
   /** `SIGKILL`, `exit code 1`. */
-  readonly how: string
-  /** By somebody else; one that ends by itself has a reason, which its log tells. */
+  readonly description: string
+  /** Whether it was killed by a signal; otherwise its log contains the reason. */
   readonly wasKilled: boolean
 }
 
-/** An agent in a process of its own. */
-export class MemberProcess {
-  readonly plan: MemberPlan
-  readonly #ended: (member: MemberProcess, ending: Ending) => void
+/** An agent as a child process. */
+export class ChildAgent {
+  readonly spec: ChildAgentSpec
+  readonly #onExit: (member: ChildAgent, ending: ExitInfo) => void
   #child: ChildProcess | undefined
   #startedMs = 0
   #isStopping = false
 
-  /** `ended` is told when it ends without having been asked to. */
-  constructor(plan: MemberPlan, ended: (member: MemberProcess, ending: Ending) => void) {
-    this.plan = plan
-    this.#ended = ended
+  /** `ended` is called after an unexpected exit. */
+  constructor(plan: ChildAgentSpec, ended: (member: ChildAgent, ending: ExitInfo) => void) {
+    this.spec = plan
+    this.#onExit = ended
   }
 
   get pid(): number {
@@ -51,42 +51,47 @@ export class MemberProcess {
     return this.#child !== undefined && isAlive(this.#child)
   }
 
-  /** Since it was started. */
+  /** Time since the start. */
   get ageMs(): number {
     return performance.now() - this.#startedMs
   }
 
   start(): void {
-    const { flags, environment, directory, logFile, guard, stage } = this.plan
+    const { flags, environment, directory, logFile, watchdog, stage } = this.spec
     const cache = getCompileCacheDir()
-    const child = launch([process.execPath, ...process.execArgv, ENTRY, 'agent', ...flags], {
-      logFile,
-      directory,
-      guard,
-      guarded: { stage, signal: 'TERM' },
-      environment: {
-        ...foreignVariables(),
-        ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }),
-        ...environment,
+    const child = spawnDetached(
+      [process.execPath, ...process.execArgv, PROGRAM_ENTRY, 'agent', ...flags],
+      {
+        logFile,
+        directory,
+        watchdog,
+        watched: { stage, signal: 'TERM' },
+        environment: {
+          ...inheritedEnvironment(),
+          ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }),
+          ...environment,
+        },
       },
-    })
+    )
     this.#child = child
     this.#startedMs = performance.now()
     child.once('exit', (code, signal) => {
       if (this.#isStopping) return
-      this.#ended(this, { how: signal ?? `exit code ${code}`, wasKilled: signal !== null })
+      this.#onExit(this, { description: signal ?? `exit code ${code}`, wasKilled: signal !== null })
     })
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true
     if (this.#child === undefined) return
-    await endChild(this.#child, { signal: 'SIGTERM', withinMs: STOP_MS_MAX })
+    await stopChild(this.#child, { signal: 'SIGTERM', withinMs: STOP_TIMEOUT_MS })
   }
 }
 
-/** Without the settings of agents that were meant for others: these are told all they need. */
-function foreignVariables(): NodeJS.ProcessEnv {
+/**
+ * The environment without the settings for agents, because members are configured by flags only.
+ */
+function inheritedEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('REEVE_'))
   return Object.fromEntries(kept)
 }

@@ -7,47 +7,50 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
-import type { Guard } from './guard.ts'
-import { endChild, isAlive, launch } from './launch.ts'
+import type { Watchdog } from './guard.ts'
+import { stopChild, isAlive, spawnDetached } from './launch.ts'
 
 const USER = 'reeve'
 const DATABASE = 'postgres'
-/** Only names the socket: nothing listens on the network. */
+/** Used only in the socket's file name; no TCP port is opened. */
 const PORT = 5432
-const START_MS_MAX = 30_000
-const LOOK_MS = 100
-const STOP_MS_MAX = 10_000
-const LAST_CHARS = 2_000
-/** A server has nine connections at most. */
+const START_TIMEOUT_MS = 30_000
+const POLL_MS = 100
+const STOP_TIMEOUT_MS = 10_000
+const LOG_TAIL_CHARS = 2_000
+/** Each server uses at most nine connections. */
 const CONNECTIONS_MAX = 200
 
 interface OwnDatabaseOptions {
   readonly programs: PostgresPrograms
-  /** Where its data is; made when it is not there. */
+  /** The data directory; created if missing. */
   readonly directory: string
   readonly logFile: string
-  readonly guard: Guard
+  readonly watchdog: Watchdog
 }
 
-/** A PostgreSQL of our own, reached by a socket that only its account and root can open. */
-export class OwnDatabase {
+/**
+ * A PostgreSQL process of the cluster, reached over a Unix socket that only its account and root
+ * can open.
+ */
+export class ThrowawayPostgres {
   readonly url: string
   readonly #options: OwnDatabaseOptions
-  readonly #sockets: string
+  readonly #socketDirectory: string
   #child: ChildProcess | undefined
   #isStopping = false
 
-  /** Rejects with a Fault that says what PostgreSQL said. */
-  static async start(options: OwnDatabaseOptions): Promise<OwnDatabase> {
-    // In a folder of its own with a short name: the path of a socket has 107 characters at most.
+  /** Rejects with a Fault that contains the error of PostgreSQL. */
+  static async start(options: OwnDatabaseOptions): Promise<ThrowawayPostgres> {
+    // A short directory, because socket paths are limited to 107 characters.
     const sockets = await mkdtemp(join(tmpdir(), 'reeve-pg-'))
-    options.guard.removeAtEnd(sockets)
-    const database = new OwnDatabase(options, sockets)
+    options.watchdog.removeOnExit(sockets)
+    const database = new ThrowawayPostgres(options, sockets)
     try {
       const { account } = options.programs
       if (account !== undefined) await chown(sockets, account.uid, account.gid)
-      if (!existsSync(join(options.directory, 'PG_VERSION'))) await makeData(options)
-      await database.#untilReady(database.#launch())
+      if (!existsSync(join(options.directory, 'PG_VERSION'))) await initializeData(options)
+      await database.#waitUntilReady(database.#launch())
       return database
     } catch (thrown) {
       await database.stop()
@@ -57,7 +60,7 @@ export class OwnDatabase {
 
   private constructor(options: OwnDatabaseOptions, sockets: string) {
     this.#options = options
-    this.#sockets = sockets
+    this.#socketDirectory = sockets
     this.url = `postgres://${USER}@localhost:${PORT}/${DATABASE}?host=${encodeURIComponent(sockets)}`
   }
 
@@ -65,72 +68,72 @@ export class OwnDatabase {
     return this.#child?.pid ?? 0
   }
 
-  /** Tells once, when it ends without having been asked to. */
-  onEnd(tell: (how: string) => void): void {
+  /** Calls the listener once after an unexpected exit. */
+  onExit(tell: (how: string) => void): void {
     this.#child?.once('exit', (code, signal) => {
       if (!this.#isStopping) tell(signal ?? `exit code ${code}`)
     })
   }
 
-  /** After it has ended. Rejects with a Fault like `start`. */
-  async startAgain(): Promise<void> {
-    const untilMs = performance.now() + START_MS_MAX
+  /** Restarts the database after its exit. Rejects with a Fault like `start`. */
+  async restart(): Promise<void> {
+    const untilMs = performance.now() + START_TIMEOUT_MS
     for (;;) {
       try {
-        return await this.#untilReady(this.#launch())
+        return await this.#waitUntilReady(this.#launch())
       } catch (thrown) {
-        // It refuses to start while a process of the one before still lives.
+        // PostgreSQL refuses to start while a process of the previous instance is running.
         if (this.#isStopping || performance.now() > untilMs) throw thrown
-        await wait(LOOK_MS)
+        await wait(POLL_MS)
       }
     }
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true
-    // SIGINT: ends at once what is connected, and writes down what it has.
+    // SIGINT is a fast shutdown: PostgreSQL disconnects clients and writes a checkpoint.
     if (this.#child !== undefined)
-      await endChild(this.#child, { signal: 'SIGINT', withinMs: STOP_MS_MAX })
-    await rm(this.#sockets, { recursive: true, force: true })
+      await stopChild(this.#child, { signal: 'SIGINT', withinMs: STOP_TIMEOUT_MS })
+    await rm(this.#socketDirectory, { recursive: true, force: true })
   }
 
   #launch(): ChildProcess {
-    const { programs, directory, logFile, guard } = this.#options
-    const args = ['-D', directory, '-k', this.#sockets, '-p', String(PORT)]
-    this.#child = launch([join(programs.folder, 'postgres'), ...args], {
+    const { programs, directory, logFile, watchdog } = this.#options
+    const args = ['-D', directory, '-k', this.#socketDirectory, '-p', String(PORT)]
+    this.#child = spawnDetached([join(programs.directory, 'postgres'), ...args], {
       logFile,
       directory,
       account: programs.account,
-      guard,
-      guarded: { stage: 'database', signal: 'INT' },
+      watchdog,
+      watched: { stage: 'database', signal: 'INT' },
       environment: process.env,
     })
     return this.#child
   }
 
-  async #untilReady(child: ChildProcess): Promise<void> {
+  async #waitUntilReady(child: ChildProcess): Promise<void> {
     const { logFile } = this.#options
-    const untilMs = performance.now() + START_MS_MAX
+    const untilMs = performance.now() + START_TIMEOUT_MS
     while (isAlive(child) && performance.now() < untilMs) {
       if (await this.#acceptsConnections()) return
-      await wait(LOOK_MS)
+      await wait(POLL_MS)
     }
-    await endChild(child, { signal: 'SIGQUIT', withinMs: STOP_MS_MAX })
-    const said = (await readFile(logFile, 'utf8')).slice(-LAST_CHARS).trim()
+    await stopChild(child, { signal: 'SIGQUIT', withinMs: STOP_TIMEOUT_MS })
+    const said = (await readFile(logFile, 'utf8')).slice(-LOG_TAIL_CHARS).trim()
     throw new Fault('storage-failed', `PostgreSQL did not start:\n${said}`)
   }
 
-  /** PostgreSQL keeps its process id in the first line of this file and its state in the eighth. */
+  /** Reads postmaster.pid, which has the PID in its first line and the status in the eighth. */
   async #acceptsConnections(): Promise<boolean> {
     const file = join(this.#options.directory, 'postmaster.pid')
-    // Not there yet: it has just been started.
+    // Missing shortly after the start.
     const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n')
     return lines[0]?.trim() === String(this.pid) && lines[7]?.trim() === 'ready'
   }
 }
 
-async function makeData({ programs, directory }: OwnDatabaseOptions): Promise<void> {
-  const { folder, account } = programs
+async function initializeData({ programs, directory }: OwnDatabaseOptions): Promise<void> {
+  const { directory: folder, account } = programs
   await mkdir(directory, { recursive: true, mode: 0o700 })
   if (account !== undefined) await chown(directory, account.uid, account.gid)
   const args = ['-D', directory, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']

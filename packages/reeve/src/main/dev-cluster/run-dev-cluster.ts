@@ -2,9 +2,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { EXIT_CODES, type Terminal } from '../../cli/index.ts'
+import { EXIT_CODES, type TextOutput } from '../../cli/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { makeDirectory } from '../data-directory.ts'
+import { createDirectory } from '../data-directory.ts'
 import { installation } from '../installation.ts'
 import { readVersion } from '../version.ts'
 import { renderClusterBanner } from './cluster-banner.ts'
@@ -17,28 +17,28 @@ export interface DevClusterRequest {
   readonly servers: number
   readonly clients: number
   readonly httpPort: number
-  /** Undefined: PostgreSQL is started for it. */
+  /** Undefined starts a PostgreSQL for the cluster. */
   readonly database: string | undefined
   readonly postgres: string | undefined
-  /** Undefined: a temporary one, removed at the end. */
+  /** Undefined uses a temporary directory. */
   readonly dataDirectory: string | undefined
   readonly acl: boolean
-  readonly terminal: Terminal
+  readonly terminal: TextOutput
 }
 
-/** `reeve dev-cluster`: starts everything, tells what happens, and ends it at a signal. */
+/** `reeve dev-cluster`: starts the cluster, reports events, and stops it on a signal. */
 export async function runDevCluster(request: DevClusterRequest): Promise<number> {
   const { terminal } = request
-  const signals = listen()
+  const signals = listenForStop()
   let directory: string | undefined
   try {
     const found = findDatabase(request)
-    directory = await takeDirectory(request.dataDirectory)
+    directory = await prepareDirectory(request.dataDirectory)
     terminal.err('Starting the servers…\n')
-    const cluster = await DevCluster.start(await optionsOf(request, { directory, ...found }))
+    const cluster = await DevCluster.start(await clusterOptions(request, { directory, ...found }))
     try {
-      if (!signals.isAsked()) terminal.out(bannerOf(cluster, request, directory))
-      await signals.asked
+      if (!signals.isStopRequested()) terminal.out(clusterBanner(cluster, request, directory))
+      await signals.stopRequested
       terminal.err('Stopping; a second Ctrl-C returns at once, and the rest ends by itself.\n')
     } finally {
       await cluster.stop()
@@ -61,30 +61,33 @@ function findDatabase({ database, postgres }: DevClusterRequest): Database {
   if (database !== undefined) return { database: { url: database } }
   const isRoot = process.getuid?.() === 0
   const search = {
-    given: postgres === undefined ? undefined : resolve(postgres),
+    directory: postgres === undefined ? undefined : resolve(postgres),
     path: process.env['PATH'] ?? '',
     isRoot,
-    packaged: () => findPackagedPostgres(installation.root, isRoot),
+    findPackaged: () => findPackagedPostgres(installation.root, isRoot),
   }
   const programs = findPostgres(search)
   if (!programs.ok) throw new Fault('start', programs.error)
   return { database: { programs: programs.value } }
 }
 
-/** Others may pass through it: PostgreSQL has an account of its own, and its folder is below. */
-const PASSABLE = 0o711
+/**
+ * Other users may traverse the directory, because PostgreSQL runs under its own account in a
+ * subdirectory.
+ */
+const TRAVERSABLE_MODE = 0o711
 
-async function takeDirectory(given: string | undefined): Promise<string> {
+async function prepareDirectory(given: string | undefined): Promise<string> {
   if (given === undefined) {
     const made = await mkdtemp(join(tmpdir(), 'reeve-cluster-'))
-    await chmod(made, PASSABLE)
+    await chmod(made, TRAVERSABLE_MODE)
     return made
   }
-  await makeDirectory(resolve(given), PASSABLE)
+  await createDirectory(resolve(given), TRAVERSABLE_MODE)
   return resolve(given)
 }
 
-async function optionsOf(
+async function clusterOptions(
   { servers, clients, httpPort, dataDirectory, acl, terminal }: DevClusterRequest,
   place: Database & { readonly directory: string },
 ): Promise<DevClusterOptions> {
@@ -94,7 +97,7 @@ async function optionsOf(
     clients,
     isTemporary: dataDirectory === undefined,
     acl,
-    tell: (sentence) => terminal.out(`${timeOfDay()} ${sentence}\n`),
+    report: (sentence) => terminal.out(`${timeOfDay()} ${sentence}\n`),
   }
 }
 
@@ -102,15 +105,15 @@ function timeOfDay(): string {
   return new Date().toTimeString().slice(0, 8)
 }
 
-function bannerOf(cluster: DevCluster, request: DevClusterRequest, directory: string): string {
+function clusterBanner(cluster: DevCluster, request: DevClusterRequest, directory: string): string {
   const { leader, servers, nodes, database } = cluster
   return renderClusterBanner({
     version: readVersion(),
     servers: servers.map((server) => {
       const { name, address, process: running } = server
-      return { name, address, pid: running.pid, leads: server === leader }
+      return { name, address, pid: running.pid, isLeader: server === leader }
     }),
-    nodes: nodes.map(({ plan, pid }) => ({ name: plan.name, pid })),
+    nodes: nodes.map(({ spec, pid }) => ({ name: spec.name, pid })),
     databasePid: database?.pid,
     directory,
     isTemporary: request.dataDirectory === undefined,
@@ -118,35 +121,35 @@ function bannerOf(cluster: DevCluster, request: DevClusterRequest, directory: st
   })
 }
 
-interface Signals {
-  readonly asked: Promise<void>
-  isAsked(): boolean
+interface StopSignals {
+  readonly stopRequested: Promise<void>
+  isStopRequested(): boolean
   end(): void
 }
 
-/** Two signals closer than this are one. */
-const ECHO_MS = 300
-const NAMES = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-const ABORTED = 130
+/** A repeated signal within this time is ignored. */
+const DUPLICATE_SIGNAL_MS = 300
+const STOP_SIGNAL_NAMES = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const ABORTED_EXIT_CODE = 130
 
-/** The first asks to stop, a later one ends us at once. */
-function listen(): Signals {
+/** Handles signals: the first stops the cluster, a later one exits immediately. */
+function listenForStop(): StopSignals {
   const asked = Promise.withResolvers<void>()
   let isAsked = false
   let isEchoOver = false
-  const hear = (): void => {
-    if (isEchoOver) process.exit(ABORTED)
+  const onSignal = (): void => {
+    if (isEchoOver) process.exit(ABORTED_EXIT_CODE)
     if (isAsked) return
     isAsked = true
-    void wait(ECHO_MS).then(() => (isEchoOver = true))
+    void wait(DUPLICATE_SIGNAL_MS).then(() => (isEchoOver = true))
     asked.resolve()
   }
-  for (const name of NAMES) process.on(name, hear)
+  for (const name of STOP_SIGNAL_NAMES) process.on(name, onSignal)
   return {
-    asked: asked.promise,
-    isAsked: () => isAsked,
+    stopRequested: asked.promise,
+    isStopRequested: () => isAsked,
     end: () => {
-      for (const name of NAMES) process.off(name, hear)
+      for (const name of STOP_SIGNAL_NAMES) process.off(name, onSignal)
     },
   }
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { writeSecret } from '../server-secrets.ts'
 
-/** The secret that servers and nodes share; a directory that is kept keeps it too. */
-export async function readOrMakeKey(path: string, make: () => Buffer): Promise<string> {
+/** Reads or creates the secret that servers and nodes share; it persists with the directory. */
+export async function readOrCreateKey(path: string, make: () => Buffer): Promise<string> {
   const known = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined
     throw thrown

@@ -1,7 +1,7 @@
 import type { SpanAttribute, SpanKind } from '@reeve/kit/trace.ts'
 import type { EndedSpan } from './tracer.ts'
 
-/** Who records spans: attributes that all of them have. */
+/** The resource attributes of all spans of this process. */
 export interface TraceResource {
   readonly serviceName: string
   readonly serviceVersion: string
@@ -10,7 +10,7 @@ export interface TraceResource {
   readonly region: string
 }
 
-/** OTLP's numbers. */
+/** Span kinds as OTLP numbers. */
 const KINDS: Readonly<Record<SpanKind, number>> = {
   internal: 1,
   server: 2,
@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<SpanKind, number>> = {
 const STATUS_ERROR = 2
 const NS_PER_MS = 1_000_000
 
-/** Spans as OTLP's JSON encoding has them (ExportTraceServiceRequest). */
+/** Encodes spans as OTLP JSON (ExportTraceServiceRequest). */
 export function exportRequest(resource: TraceResource, spans: readonly EndedSpan[]): object {
   const { serviceName, serviceVersion, instance, region } = resource
   return {

@@ -4,12 +4,12 @@ import type { TaskState } from '@reeve/contract'
 import { anAllocation, aJob } from '../../../test/build/index.ts'
 import type { AllocationRow } from './allocation-row.ts'
 import { allocationStub } from './allocation-view.ts'
-import { nextAttempt, type AttemptFacts } from './next-attempt.ts'
+import { nextAttempt, type NextAttemptInput } from './next-attempt.ts'
 
 const job = aJob()
 const group = job.TaskGroups[0]
 
-interface Case extends Partial<Omit<AttemptFacts, 'allocation'>> {
+interface Case extends Partial<Omit<NextAttemptInput, 'allocation'>> {
   readonly name: string
   readonly row?: Partial<AllocationRow>
   readonly kind: string
@@ -43,8 +43,18 @@ const cases: readonly Case[] = [
     kind: 'reschedule',
     text: /^Reschedule attempt 1/,
   },
-  { name: 'no capacity', open: [{ Status: 'blocked' }], kind: 'waiting', text: /capacity/ },
-  { name: 'the scheduler', open: [{ Status: 'pending' }], kind: 'waiting', text: /evaluated/ },
+  {
+    name: 'no capacity',
+    openEvaluations: [{ Status: 'blocked' }],
+    kind: 'waiting',
+    text: /capacity/,
+  },
+  {
+    name: 'the scheduler',
+    openEvaluations: [{ Status: 'pending' }],
+    kind: 'waiting',
+    text: /evaluated/,
+  },
   {
     name: 'an active deployment',
     deployment: { Status: 'running' },
@@ -74,7 +84,7 @@ for (const { name, row, kind, text, ...facts } of cases)
       group,
       followUp: undefined,
       deployment: undefined,
-      open: [],
+      openEvaluations: [],
       ...facts,
     })
     assert.deepEqual([found.Kind, text.test(found.Text)], [kind, true], found.Text)

@@ -1,64 +1,71 @@
 import type { AllocationStub, Failure, JobFilePlace, NextAttempt, Remedy } from '@reeve/contract'
 import { shellLine } from '@reeve/kit/shell-words.ts'
 
-export interface RemedyFacts {
+export interface RemedyInput {
   readonly failure: Failure
   readonly allocation: Pick<AllocationStub, 'ID' | 'JobID' | 'Namespace' | 'NodeID' | 'JobVersion'>
   readonly next: NextAttempt
   /** The newest stable version before this one. */
-  readonly stable: number | undefined
+  readonly stableVersion: number | undefined
   /** Position of the failing part in the job file; undefined if no source was submitted. */
   readonly place: JobFilePlace | undefined
 }
 
 /** Returns the next steps after a failure, the most useful first. */
-export function remediesFor(facts: RemedyFacts): readonly Remedy[] {
-  const { failure, allocation, next, stable } = facts
+export function remediesFor(input: RemedyInput): readonly Remedy[] {
+  const { failure, allocation, next, stableVersion } = input
   const { ID, JobID, Namespace, NodeID } = allocation
-  const place = Namespace === 'default' ? [] : ['--namespace', Namespace]
-  const line = (...words: readonly string[]): string => shellLine(['reeve', ...words, ...place])
-  const id = ID.slice(0, 8)
-  const edit = EDITS[failure.Kind]
+  const namespaceFlags = Namespace === 'default' ? [] : ['--namespace', Namespace]
+  const commandLine = (...words: readonly string[]): string =>
+    shellLine(['reeve', ...words, ...namespaceFlags])
+  const shortId = ID.slice(0, 8)
+  const editText = EDIT_TEXTS[failure.Kind]
   const hasOutput = failure.Kind === 'exit' || failure.Kind === 'oom' || failure.Kind === 'check'
   return [
     ...(failure.Kind === 'check'
-      ? [remedy('read-checks', 'Show the health checks', line('alloc', 'checks', id))]
+      ? [
+          newRemedy(
+            'read-checks',
+            'Show the health checks',
+            commandLine('alloc', 'checks', shortId),
+          ),
+        ]
       : []),
     ...(hasOutput
       ? [
-          remedy(
+          newRemedy(
             'read-logs',
             'Read the log',
-            line('alloc', 'logs', '--stderr', '--task', failure.Task, id),
+            commandLine('alloc', 'logs', '--stderr', '--task', failure.Task, shortId),
           ),
         ]
       : []),
     ...missingVariables(failure).map((path) =>
-      remedy(
+      newRemedy(
         'write-variable',
         `Write the variable "${path}"`,
-        line('var', 'put', path, 'KEY=VALUE'),
+        commandLine('var', 'put', path, 'KEY=VALUE'),
       ),
     ),
     ...(failure.Kind === 'lost'
-      ? [remedy('show-node', 'Show the node', line('node', 'status', NodeID.slice(0, 8)))]
+      ? [newRemedy('show-node', 'Show the node', commandLine('node', 'status', NodeID.slice(0, 8)))]
       : []),
     ...(next.Kind === 'waiting'
-      ? [remedy('explain-job', 'Show why it waits', line('job', 'explain', JobID))]
+      ? [newRemedy('explain-job', 'Show why it waits', commandLine('job', 'explain', JobID))]
       : []),
-    ...(edit === undefined ? [] : [editRemedy(edit(failure.Task), facts, line)]),
-    ...(stable === undefined
+    ...(editText === undefined ? [] : [editRemedy(editText(failure.Task), input, commandLine)]),
+    ...(stableVersion === undefined
       ? []
       : [
-          remedy(
+          newRemedy(
             'revert-job',
-            `Revert to version ${stable}, the last stable one`,
-            line('job', 'revert', JobID, String(stable)),
+            `Revert to version ${stableVersion}, the last stable one`,
+            commandLine('job', 'revert', JobID, String(stableVersion)),
           ),
         ]),
     ...(hasOutput
       ? []
-      : [remedy('show-allocation', 'Show the events', line('alloc', 'status', id))]),
+      : [newRemedy('show-allocation', 'Show the events', commandLine('alloc', 'status', shortId))]),
   ]
 }
 
@@ -69,7 +76,7 @@ function missingVariables({ Kind, Text }: Failure): readonly string[] {
 }
 
 /** Suggested changes of the job, by kind of failure. */
-const EDITS: Readonly<Partial<Record<Failure['Kind'], (task: string) => string>>> = {
+const EDIT_TEXTS: Readonly<Partial<Record<Failure['Kind'], (task: string) => string>>> = {
   exit: (task) => `Correct the configuration of task "${task}"`,
   oom: (task) => `Raise "memory" of task "${task}"`,
   driver: (task) => `Correct the configuration of task "${task}"`,
@@ -81,10 +88,10 @@ const EDITS: Readonly<Partial<Record<Failure['Kind'], (task: string) => string>>
 
 /** Returns the field of the job that an edit concerns, relative to its task or group. */
 export function failingField({ Kind }: Pick<Failure, 'Kind'>): string {
-  return FIELDS[Kind] ?? ''
+  return FAILING_FIELDS[Kind] ?? ''
 }
 
-const FIELDS: Readonly<Partial<Record<Failure['Kind'], string>>> = {
+const FAILING_FIELDS: Readonly<Partial<Record<Failure['Kind'], string>>> = {
   exit: '.Config',
   driver: '.Config',
   oom: '.Resources.MemoryMB',
@@ -94,16 +101,20 @@ const FIELDS: Readonly<Partial<Record<Failure['Kind'], string>>> = {
 
 function editRemedy(
   text: string,
-  { allocation: { JobID, JobVersion }, place }: RemedyFacts,
-  line: (...words: readonly string[]) => string,
+  { allocation: { JobID, JobVersion }, place }: RemedyInput,
+  commandLine: (...words: readonly string[]) => string,
 ): Remedy {
   if (place === undefined)
-    return remedy('edit-job', `${text} and run the job again`, line('job', 'inspect', JobID))
-  const command = line('job', 'inspect', '--hcl', '--version', String(JobVersion), JobID)
+    return newRemedy(
+      'edit-job',
+      `${text} and run the job again`,
+      commandLine('job', 'inspect', JobID),
+    )
+  const command = commandLine('job', 'inspect', '--hcl', '--version', String(JobVersion), JobID)
   const Text = `${text} (line ${place.Line} of the job file) and run the job again`
-  return { ...remedy('edit-job', Text, command), Place: place }
+  return { ...newRemedy('edit-job', Text, command), Place: place }
 }
 
-function remedy(Kind: Remedy['Kind'], Text: string, Command: string): Remedy {
+function newRemedy(Kind: Remedy['Kind'], Text: string, Command: string): Remedy {
   return { Kind, Text, Command }
 }

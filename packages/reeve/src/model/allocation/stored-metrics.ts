@@ -13,7 +13,7 @@ export type StoredScore = readonly [
  * would be most of the row.
  */
 export interface StoredMetrics extends Partial<Omit<PlacementMetrics, 'Scores' | 'ScoreMetaData'>> {
-  /** Text of `bestText`; a list in rows of earlier versions. `bestScores` reads both. */
+  /** Text of `encodeTopScores`; a list in rows of earlier versions. `decodeTopScores` reads both. */
   readonly Best?: string | readonly StoredScore[]
 }
 
@@ -21,29 +21,32 @@ export interface StoredMetrics extends Partial<Omit<PlacementMetrics, 'Scores' |
  * Encodes the best nodes as one text: `<node> <score>[ <scorer> <part>]…`, separated by commas. A
  * list would be sixteen objects to retain, copy and collect with each of a million rows.
  */
-export function bestText(best: readonly StoredScore[]): string | readonly StoredScore[] {
+export function encodeTopScores(
+  topScores: readonly StoredScore[],
+): string | readonly StoredScore[] {
   let text = ''
-  for (const [nodeId, score, parts] of best) {
-    if (nodeId.includes(' ') || nodeId.includes(',')) return best
+  for (const [nodeId, score, components] of topScores) {
+    if (nodeId.includes(' ') || nodeId.includes(',')) return topScores
     text += `${text === '' ? '' : ','}${nodeId} ${score}`
-    if (parts === undefined) continue
-    for (const [scorer, part] of Object.entries(parts)) text += ` ${scorer} ${part}`
+    if (components === undefined) continue
+    for (const [scorer, value] of Object.entries(components)) text += ` ${scorer} ${value}`
   }
   return text
 }
 
 /** Returns the best nodes, best first. */
-export function bestScores({ Best: best = [] }: StoredMetrics): readonly StoredScore[] {
-  if (typeof best !== 'string') return best
-  return best === '' ? [] : best.split(',').map(scoreFromText)
+export function decodeTopScores({ Best: topScores = [] }: StoredMetrics): readonly StoredScore[] {
+  if (typeof topScores !== 'string') return topScores
+  return topScores === '' ? [] : topScores.split(',').map(parseScore)
 }
 
-function scoreFromText(text: string): StoredScore {
+function parseScore(text: string): StoredScore {
   const [nodeId = '', score = '', ...rest] = text.split(' ')
   if (rest.length === 0) return [nodeId, Number(score)]
-  const parts: Record<string, number> = {}
-  for (let at = 0; at < rest.length; at += 2) parts[rest[at] ?? ''] = Number(rest[at + 1])
-  return [nodeId, Number(score), parts]
+  const components: Record<string, number> = {}
+  for (let index = 0; index < rest.length; index += 2)
+    components[rest[index] ?? ''] = Number(rest[index + 1])
+  return [nodeId, Number(score), components]
 }
 
 /** Scorers by their names in the API. */
@@ -59,7 +62,7 @@ export const SCORERS = {
 } as const
 
 /** Scorers shown as zero if they did not apply. */
-const UNAPPLIED = {
+const ZERO_SCORES = {
   [SCORERS.fit]: 0,
   [SCORERS.antiAffinity]: 0,
   [SCORERS.penalty]: 0,
@@ -86,9 +89,9 @@ const NO_METRICS: PlacementMetrics = {
 }
 
 /** Returns the metrics with the scores in both formats. */
-export function metricsView(metrics: StoredMetrics): PlacementMetrics {
+export function expandMetrics(metrics: StoredMetrics): PlacementMetrics {
   const { Best: _best, ...stored } = metrics
-  const scores = bestScores(metrics).map(scoreView)
+  const scores = decodeTopScores(metrics).map(toNodeScore)
   return {
     ...NO_METRICS,
     ...stored,
@@ -97,17 +100,17 @@ export function metricsView(metrics: StoredMetrics): PlacementMetrics {
   }
 }
 
-function scoreView([nodeId, score, parts]: StoredScore): NodeScore {
+function toNodeScore([nodeId, score, parts]: StoredScore): NodeScore {
   return {
     NodeID: nodeId,
-    Scores: { ...UNAPPLIED, [SCORERS.fit]: score, ...parts },
+    Scores: { ...ZERO_SCORES, [SCORERS.fit]: score, ...parts },
     NormScore: score,
   }
 }
 
 function legacyScores(score: NodeScore): readonly (readonly [string, number])[] {
-  const parts = Object.entries(score.Scores).map(
+  const entries = Object.entries(score.Scores).map(
     ([scorer, value]) => [`${score.NodeID}.${scorer}`, value] as const,
   )
-  return [...parts, [`${score.NodeID}.normalized-score`, score.NormScore]]
+  return [...entries, [`${score.NodeID}.normalized-score`, score.NormScore]]
 }

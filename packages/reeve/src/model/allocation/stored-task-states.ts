@@ -2,12 +2,12 @@ import type { ReportedTaskState, TaskEvent, TaskState } from '@reeve/contract'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { isEqual } from '../deep-equal.ts'
 
-/** An event has 24 fields of which a handful apply: only those are stored. */
+/** A stored task state. An event has 24 fields of which few apply; only those are stored. */
 type StoredTaskState = ReportedTaskState
 
 export type StoredTaskStates = Readonly<Record<string, StoredTaskState>>
 
-const NO_EVENT: TaskEvent = {
+const ZERO_EVENT: TaskEvent = {
   Type: '',
   Time: 0,
   DisplayMessage: '',
@@ -34,7 +34,7 @@ const NO_EVENT: TaskEvent = {
   GenericSource: '',
 }
 
-const NO_STATE: TaskState = {
+const ZERO_STATE: TaskState = {
   State: 'pending',
   Failed: false,
   Restarts: 0,
@@ -47,34 +47,34 @@ const NO_STATE: TaskState = {
 }
 
 /**
- * The compact form of what a node reported; null when it reported nothing. The very same value when
- * nothing has to go: agents leave out what is zero, and every report of every node passes here.
+ * Returns the compact form of the reported states; null if none were reported. Returns the same
+ * object if it is already compact, because agents omit zero values and every report passes here.
  */
-export function storeTaskStates(states: StoredTaskStates | null): StoredTaskStates | null {
+export function compactTaskStates(states: StoredTaskStates | null): StoredTaskStates | null {
   if (states === null || Object.values(states).every(isCompact)) return states
   return mapValues(states, ({ Events: events, ...state }) => ({
-    ...withoutZeros(state, NO_STATE),
-    ...(events === undefined ? {} : { Events: events.map((one) => withoutZeros(one, NO_EVENT)) }),
+    ...withoutZeros(state, ZERO_STATE),
+    ...(events === undefined ? {} : { Events: events.map((one) => withoutZeros(one, ZERO_EVENT)) }),
   }))
 }
 
 function isCompact(state: StoredTaskState): boolean {
   for (const name of Object.keys(state))
-    if (name !== 'Events' && isZero(state, name, NO_STATE)) return false
+    if (name !== 'Events' && isZero(state, name, ZERO_STATE)) return false
   for (const event of state.Events ?? [])
-    for (const name of Object.keys(event)) if (isZero(event, name, NO_EVENT)) return false
+    for (const name of Object.keys(event)) if (isZero(event, name, ZERO_EVENT)) return false
   return true
 }
 
-/** Every field, zero values included. */
-export function taskStatesView(
+/** Returns the states with all fields, including zero values. */
+export function expandTaskStates(
   stored: StoredTaskStates | null | undefined,
 ): Readonly<Record<string, TaskState>> | null {
   if (stored === null || stored === undefined) return null
   return mapValues(stored, ({ Events: events, ...state }) => ({
-    ...NO_STATE,
+    ...ZERO_STATE,
     ...state,
-    Events: (events ?? []).map((event) => ({ ...NO_EVENT, ...event })),
+    Events: (events ?? []).map((event) => ({ ...ZERO_EVENT, ...event })),
   }))
 }
 
@@ -87,7 +87,7 @@ function mapValues<I, O>(
 
 function withoutZeros<T extends object>(value: T, zeros: object): Partial<T> {
   const fields = Object.entries(value).filter(([name]) => !isZero(value, name, zeros))
-  // Fields of `value` with their values, some left out.
+  // Proof: the entries are fields of `value`.
   return Object.fromEntries(fields) as Partial<T>
 }
 

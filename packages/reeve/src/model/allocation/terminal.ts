@@ -1,6 +1,8 @@
 import type { ClientStatus, DesiredStatus } from '@reeve/contract'
 
-/** `unknown` is not an end: the node may come back. */
+/**
+ * Reports whether the node has reported an end. `unknown` is not terminal: the node may reconnect.
+ */
 export function isClientTerminal(row: { readonly ClientStatus: ClientStatus }): boolean {
   return (
     row.ClientStatus === 'complete' || row.ClientStatus === 'failed' || row.ClientStatus === 'lost'
@@ -11,7 +13,7 @@ export function isServerTerminal(row: { readonly DesiredStatus: DesiredStatus })
   return row.DesiredStatus === 'stop' || row.DesiredStatus === 'evict'
 }
 
-/** Ended by either side: nothing of it will run again. */
+/** Reports whether the allocation is terminal on server or client. */
 export function isTerminal(row: {
   readonly ClientStatus: ClientStatus
   readonly DesiredStatus: DesiredStatus

@@ -7,7 +7,7 @@ export interface UsageColumns {
   readonly memoryMB: Float64Array
   readonly diskMB: Float64Array
   /** Not zero if allocations use cores, ports or devices; the node's usage contains them. */
-  readonly special: Uint8Array
+  readonly hasDiscreteUsage: Uint8Array
   /** Returns the slot of a node, which is stable while this object is the view's. */
   slotOf(nodeId: string): number
 }

@@ -1,8 +1,8 @@
 import type { Affinity, Constraint, Input, Spread } from '@reeve/contract'
-import { fillUnset, listOrNull } from './unset.ts'
+import { applyDefaults, listOrNull } from './unset.ts'
 
-const CONSTRAINT: Constraint = { LTarget: '', RTarget: '', Operand: '=' }
-const AFFINITY: Affinity = { ...CONSTRAINT, Weight: 50 }
+const CONSTRAINT_DEFAULTS: Constraint = { LTarget: '', RTarget: '', Operand: '=' }
+const AFFINITY_DEFAULTS: Affinity = { ...CONSTRAINT_DEFAULTS, Weight: 50 }
 
 interface PlacementInput {
   readonly Constraints?: readonly Input<Constraint>[] | null | undefined
@@ -10,16 +10,23 @@ interface PlacementInput {
   readonly Spreads?: readonly Input<Spread>[] | null | undefined
 }
 
-/** The rules that a job and a group share: where they may, should and should evenly be placed. */
-export function placementRules(input: PlacementInput) {
-  return { ...nodeRules(input), Spreads: listOrNull(input.Spreads, canonicalizeSpread) }
+/** Canonicalizes constraints, affinities and spreads of a job or group. */
+export function canonicalizePlacement(input: PlacementInput) {
+  return {
+    ...canonicalizeConstraints(input),
+    Spreads: listOrNull(input.Spreads, canonicalizeSpread),
+  }
 }
 
-/** Tasks and devices have no spreads. */
-export function nodeRules(input: Omit<PlacementInput, 'Spreads'>) {
+/** Canonicalizes constraints and affinities, also of tasks and devices, which have no spreads. */
+export function canonicalizeConstraints(input: Omit<PlacementInput, 'Spreads'>) {
   return {
-    Constraints: listOrNull(input.Constraints, (constraint) => fillUnset(CONSTRAINT, constraint)),
-    Affinities: listOrNull(input.Affinities, (affinity) => fillUnset(AFFINITY, affinity)),
+    Constraints: listOrNull(input.Constraints, (constraint) =>
+      applyDefaults(CONSTRAINT_DEFAULTS, constraint),
+    ),
+    Affinities: listOrNull(input.Affinities, (affinity) =>
+      applyDefaults(AFFINITY_DEFAULTS, affinity),
+    ),
   }
 }
 
@@ -28,7 +35,7 @@ function canonicalizeSpread(input: Input<Spread>): Spread {
     Attribute: input.Attribute ?? '',
     Weight: input.Weight ?? 50,
     SpreadTarget: listOrNull(input.SpreadTarget, (target) =>
-      fillUnset({ Value: '', Percent: 0 }, target),
+      applyDefaults({ Value: '', Percent: 0 }, target),
     ),
   }
 }

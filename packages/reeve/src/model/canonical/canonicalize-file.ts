@@ -1,7 +1,7 @@
 import type { ChangeScript, Input, TaskArtifact, Template, TemplateWait } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { canonicalSignalName } from '@reeve/kit/signal.ts'
-import { fillUnset, isUnset, textMapOrNull, textsOrNull } from './unset.ts'
+import { applyDefaults, isUnset, stringMapOrNull, stringsOrNull } from './unset.ts'
 
 const FIVE_SECONDS_NS = nsFromMs(5_000)
 
@@ -13,7 +13,7 @@ export function canonicalizeTemplate(input: Input<Template>): Template {
     EmbeddedTmpl: input.EmbeddedTmpl ?? '',
     ChangeMode: mode,
     ChangeSignal: canonicalSignalName(input.ChangeSignal ?? (mode === 'signal' ? 'SIGHUP' : '')),
-    ChangeScript: changeScript(input.ChangeScript),
+    ChangeScript: canonicalizeChangeScript(input.ChangeScript),
     Once: input.Once ?? false,
     Splay: input.Splay ?? FIVE_SECONDS_NS,
     Perms: input.Perms ?? '0644',
@@ -22,7 +22,7 @@ export function canonicalizeTemplate(input: Input<Template>): Template {
     LeftDelim: input.LeftDelim ?? '{{',
     RightDelim: input.RightDelim ?? '}}',
     Envvars: input.Envvars ?? false,
-    Wait: templateWait(input.Wait),
+    Wait: canonicalizeWait(input.Wait),
     ErrMissingKey: input.ErrMissingKey ?? false,
   }
 }
@@ -32,8 +32,8 @@ export function canonicalizeArtifact(input: Input<TaskArtifact>): TaskArtifact {
   const mode = input.GetterMode ?? 'any'
   return {
     GetterSource: source,
-    GetterOptions: textMapOrNull(input.GetterOptions),
-    GetterHeaders: textMapOrNull(input.GetterHeaders),
+    GetterOptions: stringMapOrNull(input.GetterOptions),
+    GetterHeaders: stringMapOrNull(input.GetterHeaders),
     GetterMode: mode,
     GetterInsecure: input.GetterInsecure ?? false,
     // With mode `file` the destination is the file itself.
@@ -42,20 +42,22 @@ export function canonicalizeArtifact(input: Input<TaskArtifact>): TaskArtifact {
   }
 }
 
-function changeScript(input: Input<ChangeScript> | null | undefined): ChangeScript | null {
+function canonicalizeChangeScript(
+  input: Input<ChangeScript> | null | undefined,
+): ChangeScript | null {
   if (isUnset(input)) return null
   return {
     Command: input.Command ?? '',
-    Args: textsOrNull(input.Args),
+    Args: stringsOrNull(input.Args),
     Timeout: input.Timeout ?? FIVE_SECONDS_NS,
     FailOnError: input.FailOnError ?? false,
     RunOnFirstRender: input.RunOnFirstRender ?? false,
   }
 }
 
-function templateWait(input: Input<TemplateWait> | null | undefined): TemplateWait | null {
+function canonicalizeWait(input: Input<TemplateWait> | null | undefined): TemplateWait | null {
   if (isUnset(input)) return null
-  return fillUnset<TemplateWait>({ Min: null, Max: null }, input)
+  return applyDefaults<TemplateWait>({ Min: null, Max: null }, input)
 }
 
 function baseName(path: string): string {

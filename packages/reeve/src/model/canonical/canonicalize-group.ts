@@ -1,24 +1,24 @@
 import type { Input, Job, Task, TaskGroup, VolumeRequest } from '@reeve/contract'
 import type { Steps } from '@reeve/kit/slices.ts'
-import { placementRules } from './canonicalize-constraint.ts'
+import { canonicalizePlacement } from './canonicalize-constraint.ts'
 import { canonicalizeDiscovery } from './canonicalize-identity.ts'
 import { canonicalizeNetwork } from './canonicalize-network.ts'
 import { canonicalizeScaling } from './canonicalize-scaling.ts'
 import { canonicalizeService } from './canonicalize-service.ts'
 import { canonicalizeTask } from './canonicalize-task.ts'
-import { withSignals } from './signal-constraint.ts'
+import { withSignalConstraint } from './signal-constraint.ts'
 import {
-  disconnectStrategy,
-  ephemeralDisk,
-  migrateStrategy,
-  reschedulePolicy,
-  restartPolicy,
-  updateStrategy,
+  canonicalizeDisconnect,
+  canonicalizeEphemeralDisk,
+  canonicalizeMigrate,
+  canonicalizeReschedule,
+  canonicalizeRestart,
+  canonicalizeUpdate,
 } from './policy-defaults.ts'
-import { isUnset, listOrNull, mapOrNull, textMapOrNull, textsOrNull } from './unset.ts'
+import { isUnset, listOrNull, mapOrNull, stringMapOrNull, stringsOrNull } from './unset.ts'
 
 /** The properties of a job that its groups inherit. */
-export interface JobParent {
+export interface InheritedJobFields {
   readonly input: Input<Job>
   readonly id: string
   readonly name: string
@@ -26,11 +26,14 @@ export interface JobParent {
   readonly namespace: string
 }
 
-export function* canonicalizeGroup(input: Input<TaskGroup>, job: JobParent): Steps<TaskGroup> {
+export function* canonicalizeGroup(
+  input: Input<TaskGroup>,
+  job: InheritedJobFields,
+): Steps<TaskGroup> {
   const name = input.Name ?? ''
   const count = input.Count ?? input.Scaling?.Min ?? 1
-  const layers = { type: job.type, job: job.input, group: input }
-  const restart = restartPolicy(layers)
+  const inputs = { type: job.type, job: job.input, group: input }
+  const restart = canonicalizeRestart(inputs)
   const target = { Namespace: job.namespace, Job: job.id, Group: name }
   const parent = { job: job.name, namespace: job.namespace, group: name, restart, target }
   const tasks: Task[] = []
@@ -38,18 +41,18 @@ export function* canonicalizeGroup(input: Input<TaskGroup>, job: JobParent): Ste
     tasks.push(canonicalizeTask(task, parent))
     yield
   }
-  const rules = placementRules(input)
+  const placement = canonicalizePlacement(input)
   return {
     Name: name,
     Count: count,
-    ...rules,
-    Constraints: withSignals(rules.Constraints, tasks),
+    ...placement,
+    Constraints: withSignalConstraint(placement.Constraints, tasks),
     RestartPolicy: restart,
-    ReschedulePolicy: reschedulePolicy(layers),
-    Migrate: migrateStrategy(layers),
-    Update: updateStrategy(layers),
-    EphemeralDisk: ephemeralDisk(layers),
-    Disconnect: disconnectStrategy(layers),
+    ReschedulePolicy: canonicalizeReschedule(inputs),
+    Migrate: canonicalizeMigrate(inputs),
+    Update: canonicalizeUpdate(inputs),
+    EphemeralDisk: canonicalizeEphemeralDisk(inputs),
+    Disconnect: canonicalizeDisconnect(inputs),
     Networks: listOrNull(input.Networks, canonicalizeNetwork),
     Services: listOrNull(input.Services, (service) => canonicalizeService(service, parent)),
     Scaling: isUnset(input.Scaling)
@@ -60,14 +63,17 @@ export function* canonicalizeGroup(input: Input<TaskGroup>, job: JobParent): Ste
     MaxClientDisconnect: input.MaxClientDisconnect ?? null,
     MaxRunDuration: input.MaxRunDuration ?? null,
     PreventRescheduleOnLost: input.PreventRescheduleOnLost ?? false,
-    Volumes: mapOrNull(input.Volumes, volume),
+    Volumes: mapOrNull(input.Volumes, canonicalizeVolume),
     Discovery: canonicalizeDiscovery(input.Discovery),
-    Meta: textMapOrNull(input.Meta),
+    Meta: stringMapOrNull(input.Meta),
     Tasks: tasks,
   }
 }
 
-function volume(input: Input<VolumeRequest> | null | undefined, label: string): VolumeRequest {
+function canonicalizeVolume(
+  input: Input<VolumeRequest> | null | undefined,
+  label: string,
+): VolumeRequest {
   const options = input?.MountOptions
   return {
     Name: input?.Name ?? label,
@@ -79,7 +85,7 @@ function volume(input: Input<VolumeRequest> | null | undefined, label: string): 
     AttachmentMode: input?.AttachmentMode ?? '',
     MountOptions: isUnset(options)
       ? null
-      : { FSType: options.FSType ?? '', MountFlags: textsOrNull(options.MountFlags) },
+      : { FSType: options.FSType ?? '', MountFlags: stringsOrNull(options.MountFlags) },
     PerAlloc: input?.PerAlloc ?? false,
   }
 }

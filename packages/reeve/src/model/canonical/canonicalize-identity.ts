@@ -1,13 +1,13 @@
 import type { DiscoveryBlock, Input, WorkloadIdentity } from '@reeve/contract'
-import { fillUnset, isUnset, textOr, textsOrNull } from './unset.ts'
+import { applyDefaults, isUnset, nonEmptyOr, stringsOrNull } from './unset.ts'
 
 export function canonicalizeIdentity(
   input: Input<WorkloadIdentity> | null | undefined,
 ): WorkloadIdentity | null {
   if (isUnset(input)) return null
   return {
-    Name: textOr(input.Name, 'default'),
-    Audience: textsOrNull(input.Audience),
+    Name: nonEmptyOr(input.Name, 'default'),
+    Audience: stringsOrNull(input.Audience),
     ChangeMode: input.ChangeMode ?? '',
     ChangeSignal: (input.ChangeSignal ?? '').toUpperCase(),
     Env: input.Env ?? false,
@@ -22,5 +22,5 @@ export function canonicalizeDiscovery(
   input: Input<DiscoveryBlock> | null | undefined,
 ): DiscoveryBlock | null {
   if (isUnset(input)) return null
-  return fillUnset({ Namespace: '', Cluster: 'default', Partition: '' }, input)
+  return applyDefaults({ Namespace: '', Cluster: 'default', Partition: '' }, input)
 }

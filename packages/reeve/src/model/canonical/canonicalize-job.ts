@@ -12,10 +12,17 @@ import {
   type TaskGroup,
 } from '@reeve/contract'
 import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
-import { placementRules } from './canonicalize-constraint.ts'
+import { canonicalizePlacement } from './canonicalize-constraint.ts'
 import { canonicalizeGroup } from './canonicalize-group.ts'
-import { jobUpdate, storedJobUpdate } from './policy-defaults.ts'
-import { fillUnset, isUnset, listOrNull, textMapOrNull, textOr, textsOrNull } from './unset.ts'
+import { jobUpdate, jobUpdateBlock } from './policy-defaults.ts'
+import {
+  applyDefaults,
+  isUnset,
+  listOrNull,
+  stringMapOrNull,
+  nonEmptyOr,
+  stringsOrNull,
+} from './unset.ts'
 
 /** Defaults of the server for a job. */
 export interface JobDefaults {
@@ -62,12 +69,12 @@ export function* canonicalizeJobSteps(input: Input<Job>, defaults: JobDefaults):
   const name = input.Name ?? id
   const type = input.Type ?? 'service'
   const region = isUnset(input.Multiregion) ? defaults.region : GLOBAL_REGION
-  const namespace = textOr(input.Namespace, defaults.namespace)
+  const namespace = nonEmptyOr(input.Namespace, defaults.namespace)
   const parent = { input, id, name, type, namespace }
   const groups: TaskGroup[] = []
   for (const group of input.TaskGroups ?? []) groups.push(yield* canonicalizeGroup(group, parent))
   return {
-    Region: textOr(input.Region, region),
+    Region: nonEmptyOr(input.Region, region),
     Namespace: namespace,
     ID: id,
     ParentID: input.ParentID ?? '',
@@ -75,27 +82,27 @@ export function* canonicalizeJobSteps(input: Input<Job>, defaults: JobDefaults):
     Type: type,
     Priority: input.Priority ?? 50,
     AllAtOnce: input.AllAtOnce ?? false,
-    Datacenters: textsOrNull(input.Datacenters) ?? ['*'],
-    NodePool: textOr(input.NodePool, defaults.nodePool),
-    ...placementRules(input),
+    Datacenters: stringsOrNull(input.Datacenters) ?? ['*'],
+    NodePool: nonEmptyOr(input.NodePool, defaults.nodePool),
+    ...canonicalizePlacement(input),
     TaskGroups: groups,
-    Update: storedJobUpdate(type, input),
+    Update: jobUpdateBlock(type, input),
     Migrate: null,
     Reschedule: null,
-    Multiregion: multiregion(input.Multiregion),
-    Periodic: periodic(input.Periodic),
-    ParameterizedJob: parameterized(input.ParameterizedJob),
-    Meta: textMapOrNull(input.Meta),
-    UI: ui(input.UI),
+    Multiregion: canonicalizeMultiregion(input.Multiregion),
+    Periodic: canonicalizePeriodic(input.Periodic),
+    ParameterizedJob: canonicalizeParameterized(input.ParameterizedJob),
+    Meta: stringMapOrNull(input.Meta),
+    UI: canonicalizeUi(input.UI),
     DiscoveryToken: '',
     DiscoveryNamespace: input.DiscoveryNamespace ?? '',
     SecretStoreToken: '',
     SecretStoreNamespace: input.SecretStoreNamespace ?? '',
-    ...serverFields(input),
+    ...canonicalizeServerFields(input),
   }
 }
 
-function serverFields(input: Input<Job>) {
+function canonicalizeServerFields(input: Input<Job>) {
   return {
     Dispatched: input.Dispatched ?? false,
     DispatchIdempotencyToken: input.DispatchIdempotencyToken ?? '',
@@ -106,7 +113,7 @@ function serverFields(input: Input<Job>) {
     StatusDescription: input.StatusDescription ?? '',
     Stable: input.Stable ?? false,
     Version: input.Version ?? 0,
-    VersionTag: versionTag(input.VersionTag),
+    VersionTag: canonicalizeVersionTag(input.VersionTag),
     SubmitTime: input.SubmitTime ?? 0,
     CreateIndex: input.CreateIndex ?? 0,
     ModifyIndex: input.ModifyIndex ?? 0,
@@ -114,57 +121,61 @@ function serverFields(input: Input<Job>) {
   }
 }
 
-function periodic(input: Input<PeriodicConfig> | null | undefined): PeriodicConfig | null {
+function canonicalizePeriodic(
+  input: Input<PeriodicConfig> | null | undefined,
+): PeriodicConfig | null {
   if (isUnset(input)) return null
   return {
     Enabled: input.Enabled ?? true,
     Spec: input.Spec ?? '',
-    Specs: textsOrNull(input.Specs),
+    Specs: stringsOrNull(input.Specs),
     SpecType: input.SpecType ?? 'cron',
     ProhibitOverlap: input.ProhibitOverlap ?? false,
-    TimeZone: textOr(input.TimeZone, 'UTC'),
+    TimeZone: nonEmptyOr(input.TimeZone, 'UTC'),
   }
 }
 
-function parameterized(
+function canonicalizeParameterized(
   input: Input<ParameterizedJobConfig> | null | undefined,
 ): ParameterizedJobConfig | null {
   if (isUnset(input)) return null
   return {
-    Payload: textOr(input.Payload, 'optional'),
-    MetaRequired: textsOrNull(input.MetaRequired),
-    MetaOptional: textsOrNull(input.MetaOptional),
+    Payload: nonEmptyOr(input.Payload, 'optional'),
+    MetaRequired: stringsOrNull(input.MetaRequired),
+    MetaOptional: stringsOrNull(input.MetaOptional),
   }
 }
 
-function multiregion(input: Input<Multiregion> | null | undefined): Multiregion | null {
+function canonicalizeMultiregion(input: Input<Multiregion> | null | undefined): Multiregion | null {
   if (isUnset(input)) return null
   return {
     Strategy: isUnset(input.Strategy)
       ? null
-      : fillUnset({ MaxParallel: 0, OnFailure: '' }, input.Strategy),
-    Regions: (input.Regions ?? []).map(multiregionRegion),
+      : applyDefaults({ MaxParallel: 0, OnFailure: '' }, input.Strategy),
+    Regions: (input.Regions ?? []).map(canonicalizeRegion),
   }
 }
 
-function multiregionRegion(input: Input<MultiregionRegion>): MultiregionRegion {
+function canonicalizeRegion(input: Input<MultiregionRegion>): MultiregionRegion {
   return {
     Name: input.Name ?? '',
     Count: input.Count ?? 0,
-    Datacenters: textsOrNull(input.Datacenters),
+    Datacenters: stringsOrNull(input.Datacenters),
     NodePool: input.NodePool ?? '',
-    Meta: textMapOrNull(input.Meta),
+    Meta: stringMapOrNull(input.Meta),
   }
 }
 
-function ui(input: Input<JobUi> | null | undefined): JobUi | null {
+function canonicalizeUi(input: Input<JobUi> | null | undefined): JobUi | null {
   if (isUnset(input)) return null
   return {
     Description: input.Description ?? '',
-    Links: listOrNull(input.Links, (link) => fillUnset({ Label: '', URL: '' }, link)),
+    Links: listOrNull(input.Links, (link) => applyDefaults({ Label: '', URL: '' }, link)),
   }
 }
 
-function versionTag(input: Input<JobVersionTag> | null | undefined): JobVersionTag | null {
-  return isUnset(input) ? null : fillUnset({ Name: '', Description: '', TaggedTime: 0 }, input)
+function canonicalizeVersionTag(
+  input: Input<JobVersionTag> | null | undefined,
+): JobVersionTag | null {
+  return isUnset(input) ? null : applyDefaults({ Name: '', Description: '', TaggedTime: 0 }, input)
 }

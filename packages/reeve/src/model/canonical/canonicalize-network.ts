@@ -1,10 +1,17 @@
 import type { Input, NetworkResource, Port } from '@reeve/contract'
-import { fillUnset, isUnset, listOrNull, textMapOrNull, textOr, textsOrNull } from './unset.ts'
+import {
+  applyDefaults,
+  isUnset,
+  listOrNull,
+  stringMapOrNull,
+  nonEmptyOr,
+  stringsOrNull,
+} from './unset.ts'
 
 /** The host network of a port that names none. */
 export const DEFAULT_HOST_NETWORK = 'default'
 
-const PORT: Port = {
+const PORT_DEFAULTS: Port = {
   Label: '',
   Value: 0,
   To: 0,
@@ -24,19 +31,19 @@ export function canonicalizeNetwork(input: Input<NetworkResource>): NetworkResou
     DNS: isUnset(dns)
       ? null
       : {
-          Servers: textsOrNull(dns.Servers),
-          Searches: textsOrNull(dns.Searches),
-          Options: textsOrNull(dns.Options),
+          Servers: stringsOrNull(dns.Servers),
+          Searches: stringsOrNull(dns.Searches),
+          Options: stringsOrNull(dns.Options),
         },
-    ReservedPorts: listOrNull(input.ReservedPorts, port),
-    DynamicPorts: listOrNull(input.DynamicPorts, port),
-    CNI: isUnset(cni) ? null : { Args: textMapOrNull(cni.Args) },
+    ReservedPorts: listOrNull(input.ReservedPorts, canonicalizePort),
+    DynamicPorts: listOrNull(input.DynamicPorts, canonicalizePort),
+    CNI: isUnset(cni) ? null : { Args: stringMapOrNull(cni.Args) },
   }
 }
 
-function port(input: Input<Port>): Port {
+function canonicalizePort(input: Input<Port>): Port {
   return {
-    ...fillUnset(PORT, input),
-    HostNetwork: textOr(input.HostNetwork, DEFAULT_HOST_NETWORK),
+    ...applyDefaults(PORT_DEFAULTS, input),
+    HostNetwork: nonEmptyOr(input.HostNetwork, DEFAULT_HOST_NETWORK),
   }
 }

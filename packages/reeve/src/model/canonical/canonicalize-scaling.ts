@@ -1,5 +1,5 @@
 import type { Input, ScalingPolicy } from '@reeve/contract'
-import { opaqueOrNull, textOr } from './unset.ts'
+import { opaqueOrNull, nonEmptyOr } from './unset.ts'
 
 /** Defaults of a scaling policy; its target is always the group or task that contains it. */
 export interface ScalingDefaults {
@@ -19,7 +19,7 @@ export function canonicalizeScaling(
   return {
     ID: input.ID ?? '',
     Enabled: input.Enabled ?? true,
-    Type: textOr(input.Type, defaults.type),
+    Type: nonEmptyOr(input.Type, defaults.type),
     Target: defaults.target,
     CreateIndex: input.CreateIndex ?? 0,
     ModifyIndex: input.ModifyIndex ?? 0,

@@ -1,28 +1,28 @@
 import { compareText } from '@reeve/kit/sorted-list.ts'
 
-/** A flat record as a request carries it: null leaves a field at its default. */
-export type Layer<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
+/** Fields of a request; null leaves a field at its default. */
+export type PartialInput<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
 
 /**
- * The defaults, overlaid by each layer in turn. Fields that are not in the defaults are dropped, so
- * `defaults` must name every field of the shape.
+ * Returns the defaults, overridden by each layer in turn. Fields that are not in the defaults are
+ * dropped, so `defaults` must name every field of the shape.
  */
-export function fillUnset<T extends object>(
+export function applyDefaults<T extends object>(
   defaults: T,
-  ...layers: readonly (Layer<T> | null | undefined)[]
+  ...layers: readonly (PartialInput<T> | null | undefined)[]
 ): T {
-  // A copy has the shape of what it copies; made of entries, each would be looked up by name later.
-  const filled = { ...defaults }
+  // A copy keeps the hidden class of the defaults; objects built from entries are slower to read.
+  const result = { ...defaults }
   for (const layer of layers) {
     if (isUnset(layer)) continue
-    // The keys are those of `defaults`, and a layer has the same shape.
+    // Proof: the keys are those of `defaults`, and a layer has the same shape.
     for (const name of Object.keys(defaults) as (keyof T)[])
-      filled[name] = layer[name] ?? filled[name]
+      result[name] = layer[name] ?? result[name]
   }
-  return filled
+  return result
 }
 
-/** Unset and empty lists are the same thing to everybody, so both become null. */
+/** Converts a list; unset and empty lists become null. */
 export function listOrNull<I, O>(
   list: readonly I[] | null | undefined,
   convert: (entry: I) => O,
@@ -30,11 +30,13 @@ export function listOrNull<I, O>(
   return isUnset(list) || list.length === 0 ? null : list.map(convert)
 }
 
-export function textsOrNull(list: readonly string[] | null | undefined): readonly string[] | null {
+export function stringsOrNull(
+  list: readonly string[] | null | undefined,
+): readonly string[] | null {
   return listOrNull(list, (text) => text)
 }
 
-/** As listOrNull for maps. Keys are sorted, so that equal maps are equal bytes wherever they go. */
+/** Like `listOrNull`, for maps. Keys are sorted, so that equal maps have equal encodings. */
 export function mapOrNull<I, O>(
   map: Readonly<Record<string, I | null | undefined>> | null | undefined,
   convert: (value: I | null | undefined, key: string) => O,
@@ -45,14 +47,14 @@ export function mapOrNull<I, O>(
   return Object.fromEntries(entries.map(([key, value]) => [key, convert(value, key)]))
 }
 
-/** A null value of a map of texts is the text's zero value, not an absent key. */
-export function textMapOrNull(
+/** Converts a string map; null values become empty strings. */
+export function stringMapOrNull(
   map: Readonly<Record<string, string | null | undefined>> | null | undefined,
 ): Readonly<Record<string, string>> | null {
   return mapOrNull(map, (value) => value ?? '')
 }
 
-/** A structure we never look into: kept as it is, but none when it holds nothing. */
+/** Keeps a free-form structure unchanged; an empty one becomes null. */
 export function opaqueOrNull(
   map: Readonly<Record<string, unknown>> | null | undefined,
 ): Readonly<Record<string, unknown>> | null {
@@ -63,7 +65,7 @@ export function isUnset(value: unknown): value is null | undefined {
   return value === null || value === undefined
 }
 
-/** For texts that cannot be meant when empty, such as a namespace. */
-export function textOr(text: string | null | undefined, fallback: string): string {
+/** Returns the fallback for an unset or empty string. */
+export function nonEmptyOr(text: string | null | undefined, fallback: string): string {
   return isUnset(text) || text === '' ? fallback : text
 }

@@ -1,5 +1,5 @@
 import { compilePattern } from './pattern.ts'
-import { parseVersionConstraint, readVersion, type VersionKind } from './version.ts'
+import { parseVersionConstraint, parseConstraintVersion, type VersionKind } from './version.ts'
 
 /**
  * Tests whether the two sides of a constraint satisfy its operand; undefined means that the node
@@ -12,51 +12,51 @@ export type OperandTest = (left: string | undefined, right: string | undefined) 
  * depend on other allocations. An unknown operand is never satisfied.
  */
 export function operandTest(operand: string): OperandTest {
-  const make = Object.hasOwn(OPERANDS, operand) ? OPERANDS[operand] : undefined
-  return make?.() ?? (() => false)
+  const factory = Object.hasOwn(OPERANDS, operand) ? OPERANDS[operand] : undefined
+  return factory?.() ?? (() => false)
 }
 
 const equal: OperandTest = (left, right) => left !== undefined && left === right
-const differs: OperandTest = (left, right) => left !== right
+const notEqual: OperandTest = (left, right) => left !== right
 
 const OPERANDS: Readonly<Record<string, () => OperandTest>> = {
   '=': () => equal,
   '==': () => equal,
   is: () => equal,
-  '!=': () => differs,
-  not: () => differs,
-  '<': () => ordered((sign) => sign < 0),
-  '<=': () => ordered((sign) => sign <= 0),
-  '>': () => ordered((sign) => sign > 0),
-  '>=': () => ordered((sign) => sign >= 0),
-  regexp: () => compiled(compileRegexp),
-  version: () => compiled((text) => compileVersion(text, 'loose')),
-  semver: () => compiled((text) => compileVersion(text, 'strict')),
-  set_contains: () => compiled(containsAll),
-  set_contains_all: () => compiled(containsAll),
-  set_contains_any: () => compiled(containsAny),
+  '!=': () => notEqual,
+  not: () => notEqual,
+  '<': () => comparison((sign) => sign < 0),
+  '<=': () => comparison((sign) => sign <= 0),
+  '>': () => comparison((sign) => sign > 0),
+  '>=': () => comparison((sign) => sign >= 0),
+  regexp: () => cachedTest(compileRegexp),
+  version: () => cachedTest((text) => compileVersion(text, 'loose')),
+  semver: () => cachedTest((text) => compileVersion(text, 'strict')),
+  set_contains: () => cachedTest(containsAll),
+  set_contains_all: () => cachedTest(containsAll),
+  set_contains_any: () => cachedTest(containsAny),
   is_set: () => (left) => left !== undefined,
   is_not_set: () => (left) => left === undefined,
 }
 
-function ordered(accepts: (sign: number) => boolean): OperandTest {
+function comparison(accepts: (sign: number) => boolean): OperandTest {
   return (left, right) =>
     left !== undefined && right !== undefined && accepts(compareValues(left, right))
 }
 
 /** Compares as integers if both are, else as numbers, else as text. */
 function compareValues(left: string, right: string): number {
-  const integers = bothAs(toInteger, left, right)
+  const integers = compareAs(toInteger, left, right)
   if (integers !== undefined) return integers
-  return bothAs(toFloat, left, right) ?? compare(left, right)
+  return compareAs(toFloat, left, right) ?? compare(left, right)
 }
 
-function bothAs(
-  read: (text: string) => bigint | number | undefined,
+function compareAs(
+  parse: (text: string) => bigint | number | undefined,
   left: string,
   right: string,
 ): number | undefined {
-  const [a, b] = [read(left), read(right)]
+  const [a, b] = [parse(left), parse(right)]
   return a === undefined || b === undefined ? undefined : compare(a, b)
 }
 
@@ -79,16 +79,16 @@ function toFloat(text: string): number | undefined {
  * Caches the compiled right side, which is mostly the same for every node. A right side that cannot
  * be compiled (it may come from the node) matches nothing.
  */
-function compiled(
+function cachedTest(
   compile: (right: string) => ((left: string) => boolean) | undefined,
 ): OperandTest {
-  let last: string | undefined
+  let lastRight: string | undefined
   let test: ((left: string) => boolean) | undefined
   return (left, right) => {
     if (left === undefined || right === undefined) return false
-    if (right !== last) {
+    if (right !== lastRight) {
       test = compile(right)
-      last = right
+      lastRight = right
     }
     return test?.(left) ?? false
   }
@@ -103,24 +103,24 @@ function compileVersion(text: string, kind: VersionKind): ((left: string) => boo
   const constraint = parseVersionConstraint(text, kind)
   if (!constraint.ok) return undefined
   return (left) => {
-    const version = readVersion(left, kind)
+    const version = parseConstraintVersion(left, kind)
     return version !== undefined && constraint.value(version)
   }
 }
 
 function containsAll(right: string): (left: string) => boolean {
-  const wanted = items(right)
+  const required = splitItems(right)
   return (left) => {
-    const held = new Set(items(left))
-    return wanted.every((item) => held.has(item))
+    const present = new Set(splitItems(left))
+    return required.every((item) => present.has(item))
   }
 }
 
 function containsAny(right: string): (left: string) => boolean {
-  const wanted = new Set(items(right))
-  return (left) => items(left).some((item) => wanted.has(item))
+  const accepted = new Set(splitItems(right))
+  return (left) => splitItems(left).some((item) => accepted.has(item))
 }
 
-function items(list: string): readonly string[] {
+function splitItems(list: string): readonly string[] {
   return list.split(',').map((item) => item.trim())
 }

@@ -2,12 +2,12 @@ import { compileRegex } from '@reeve/kit/regex.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS } from '../limits.ts'
 
-/** Length of a regular expression in a job: patterns that people write are far shorter. */
-const PATTERN_CHARS_MAX = 4_096
+/** Maximum length of a regular expression in a job. */
+const PATTERN_LENGTH_MAX = 4_096
 
-const PATTERN_LIMITS = { lengthMax: PATTERN_CHARS_MAX, sizeMax: LIMITS.patternInstructionsMax }
+const PATTERN_LIMITS = { lengthMax: PATTERN_LENGTH_MAX, sizeMax: LIMITS.patternInstructionsMax }
 
-/** An unanchored linear-time match, or why the expression cannot be used. */
+/** Returns an unanchored linear-time matcher, or why the expression cannot be used. */
 export function compilePattern(text: string): Result<(value: string) => boolean, string> {
   const compiled = compileRegex(text, PATTERN_LIMITS)
   if (!compiled.ok) {

@@ -26,10 +26,10 @@ export function targetReader(target: string): TargetReader {
   const name = referenceName(target)
   if (name === undefined) return () => undefined
   const attribute = keyAfter('attr.', name)
-  if (attribute !== undefined) return (node) => find(node.Attributes, attribute)
+  if (attribute !== undefined) return (node) => findOwn(node.Attributes, attribute)
   const meta = keyAfter('meta.', name)
-  if (meta !== undefined) return (node) => find(node.Meta, meta)
-  return find(NODE_FIELDS, name) ?? (() => undefined)
+  if (meta !== undefined) return (node) => findOwn(node.Meta, meta)
+  return findOwn(NODE_FIELDS, name) ?? (() => undefined)
 }
 
 /** Reports whether a reference can be read from a node. */
@@ -72,6 +72,6 @@ function keyAfter(prefix: string, name: string): string | undefined {
 /**
  * Looks up a name given by a job, which must not find inherited properties such as `constructor`.
  */
-function find<T>(map: Readonly<Record<string, T>> | null, key: string): T | undefined {
+function findOwn<T>(map: Readonly<Record<string, T>> | null, key: string): T | undefined {
   return map !== null && Object.hasOwn(map, key) ? map[key] : undefined
 }

@@ -17,7 +17,7 @@ const SYNTAX = { loose: 'loose', strict: 'short' } as const
 
 export type VersionTest = (version: Version) => boolean
 
-export function readVersion(text: string, kind: VersionKind): Version | undefined {
+export function parseConstraintVersion(text: string, kind: VersionKind): Version | undefined {
   return parseVersion(text, SYNTAX[kind])
 }
 
@@ -28,16 +28,16 @@ export function parseVersionConstraint(
 ): Result<VersionTest, string> {
   const tests: VersionTest[] = []
   for (const part of text.split(',')) {
-    const test = parsePart(part.trim(), kind)
+    const test = parseComparison(part.trim(), kind)
     if (test === undefined) return err(`malformed constraint: ${part.trim()}`)
     tests.push(test)
   }
   return ok((version) => tests.every((test) => test(version)))
 }
 
-function parsePart(part: string, kind: VersionKind): VersionTest | undefined {
+function parseComparison(part: string, kind: VersionKind): VersionTest | undefined {
   const operator = /^(?:~>|!=|>=|<=|=|>|<)/.exec(part)?.[0] ?? ''
-  const bound = readVersion(part.slice(operator.length).trim(), kind)
+  const bound = parseConstraintVersion(part.slice(operator.length).trim(), kind)
   if (bound === undefined || (operator === '~>' && kind === 'strict')) return undefined
   const compare = kind === 'strict' ? strictTests[operator] : looseTests[operator]
   return compare === undefined ? undefined : (version) => compare(version, bound)
@@ -57,22 +57,24 @@ const strictTests: Readonly<Record<string, Comparison>> = {
 
 const looseTests: Readonly<Record<string, Comparison>> = {
   ...strictTests,
-  '>': (version, bound) => admits(bound, version) && compareVersions(version, bound) > 0,
-  '<': (version, bound) => admits(bound, version) && compareVersions(version, bound) < 0,
-  '>=': (version, bound) => admits(bound, version) && compareVersions(version, bound) >= 0,
-  '<=': (version, bound) => admits(bound, version) && compareVersions(version, bound) <= 0,
-  '~>': isWithin,
+  '>': (version, bound) => acceptsPrerelease(bound, version) && compareVersions(version, bound) > 0,
+  '<': (version, bound) => acceptsPrerelease(bound, version) && compareVersions(version, bound) < 0,
+  '>=': (version, bound) =>
+    acceptsPrerelease(bound, version) && compareVersions(version, bound) >= 0,
+  '<=': (version, bound) =>
+    acceptsPrerelease(bound, version) && compareVersions(version, bound) <= 0,
+  '~>': isPessimisticMatch,
 }
 
 /** A pre-release satisfies only bounds that are pre-releases of the same version. */
-function admits(bound: Version, version: Version): boolean {
+function acceptsPrerelease(bound: Version, version: Version): boolean {
   if (version.prerelease.length === 0) return true
   return bound.prerelease.length > 0 && compareSegments(version, bound) === 0
 }
 
 /** Implements `~> 1.2.3`: at least this version, and equal in all but the last given segment. */
-function isWithin(version: Version, bound: Version): boolean {
-  if (!admits(bound, version)) return false
+function isPessimisticMatch(version: Version, bound: Version): boolean {
+  if (!acceptsPrerelease(bound, version)) return false
   if (bound.prerelease.length > 0 && version.prerelease.length === 0) return false
   if (compareVersions(version, bound) < 0) return false
   return haveEqualSegments(version, bound, bound.segmentsGiven - 1)

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
-import { countAllocations, movesCounters } from './counters.ts'
+import { applyToCounters, affectsCounters } from './counters.ts'
 import { newDeployment, newGroupState, withGroupStates } from './new-deployment.ts'
 
 const MINUTE_MS = 60_000
@@ -37,33 +37,33 @@ const moves: readonly {
 ]
 for (const { name, before, after, want } of moves)
   test(`deployment counters: ${name}`, () => {
-    const state = countAllocations(deployment, [{ before, after }]).TaskGroups['app']
+    const state = applyToCounters(deployment, [{ before, after }]).TaskGroups['app']
     assert.deepEqual([state?.PlacedAllocs, state?.HealthyAllocs, state?.UnhealthyAllocs], want)
     assert.equal(
-      movesCounters({ before, after }),
+      affectsCounters({ before, after }),
       want.some((count) => count !== 0),
     )
   })
 
-test('deployment counters: canaries are remembered by their ids', () => {
+test('deployment counters: stores canary IDs', () => {
   const rows = [1, 2].map((n) => ({ ...saying(null, true), ID: anId('alloc', n) }))
   const changes = rows.map((after) => ({ before: undefined, after }))
-  const state = countAllocations(deployment, changes).TaskGroups['app']
+  const state = applyToCounters(deployment, changes).TaskGroups['app']
   assert.deepEqual(
     state?.PlacedCanaries,
     rows.map((row) => row.ID),
   )
 })
 
-test('deployment counters: the first placement starts the clock, health gives it more time', () => {
-  const placed = countAllocations(deployment, [{ before: undefined, after: inside() }])
+test('deployment counters: placement starts, health extends the deadline', () => {
+  const placed = applyToCounters(deployment, [{ before: undefined, after: inside() }])
   assert.equal(placed.TaskGroups['app']?.RequireProgressBy, isoFromMs(NOW_MS + 10 * MINUTE_MS))
   const later = { ...inside({ ModifyTime: nsFromMs(NOW_MS + MINUTE_MS) }), ID: anId('alloc', 2) }
-  const again = countAllocations(placed, [{ before: undefined, after: later }])
+  const again = applyToCounters(placed, [{ before: undefined, after: later }])
   assert.equal(again.TaskGroups['app']?.RequireProgressBy, isoFromMs(NOW_MS + 10 * MINUTE_MS))
-  const healthy = countAllocations(again, [{ before: inside(), after: saying(true) }])
+  const healthy = applyToCounters(again, [{ before: inside(), after: saying(true) }])
   assert.equal(healthy.TaskGroups['app']?.RequireProgressBy, isoFromMs(NOW_MS + 11 * MINUTE_MS))
-  const stale = countAllocations(healthy, [
+  const stale = applyToCounters(healthy, [
     { before: later, after: { ...saying(true, false, NOW_MS), ID: later.ID } },
   ])
   assert.equal(
@@ -76,20 +76,20 @@ test('deployment counters: the first placement starts the clock, health gives it
 test('deployment counters: without a deadline there is none', () => {
   const state = newGroupState({ ...update, ProgressDeadline: 0 })
   const relaxed = withGroupStates(empty, new Map([['app', state]]))
-  const counted = countAllocations(relaxed, [{ before: undefined, after: saying(true) }])
+  const counted = applyToCounters(relaxed, [{ before: undefined, after: saying(true) }])
   assert.equal(counted.TaskGroups['app']?.RequireProgressBy, ZERO_TIME)
 })
 
-test('deployment counters: one that has ended, or does not know the group, stays as it is', () => {
+test('deployment counters: terminal or unknown group is unchanged', () => {
   const change = { before: undefined, after: inside() }
   const ended = { ...deployment, Status: 'failed' as const }
-  assert.equal(countAllocations(ended, [change]), ended)
-  assert.equal(countAllocations(empty, [change]), empty)
+  assert.equal(applyToCounters(ended, [change]), ended)
+  assert.equal(applyToCounters(empty, [change]), empty)
 })
 
-test('deployment: a group may be called like something every object has', () => {
+test('deployment: group may be named like an inherited property', () => {
   const named = withGroupStates(empty, new Map([['__proto__', newGroupState(update)]]))
   assert.deepEqual(Object.keys(named.TaskGroups), ['__proto__'])
   const row = inside({ TaskGroup: 'toString' })
-  assert.equal(countAllocations(named, [{ before: undefined, after: row }]), named)
+  assert.equal(applyToCounters(named, [{ before: undefined, after: row }]), named)
 })

@@ -12,7 +12,7 @@ export interface AllocationChange {
 }
 
 /** Reports whether a change of an allocation affects the counters of its deployment. */
-export function movesCounters({ before, after }: AllocationChange): boolean {
+export function affectsCounters({ before, after }: AllocationChange): boolean {
   if ((after.DeploymentID ?? '') === '') return false
   if (before?.DeploymentID !== after.DeploymentID) return true
   return healthOf(before) !== healthOf(after)
@@ -22,60 +22,66 @@ export function movesCounters({ before, after }: AllocationChange): boolean {
  * Returns the deployment with counters updated by changes of its allocations, to be written in the
  * same commit. A terminal deployment is unchanged.
  */
-export function countAllocations(
+export function applyToCounters(
   deployment: Deployment,
   changes: readonly AllocationChange[],
 ): Deployment {
   if (!isActiveDeployment(deployment)) return deployment
-  const states = new Map<string, Tally>()
+  const states = new Map<string, GroupCounters>()
   for (const change of changes) {
     const { TaskGroup: group, DeploymentID: id } = change.after
-    if (id !== deployment.ID || !movesCounters(change)) continue
-    const known = states.get(group) ?? startTally(groupStateOf(deployment, group))
-    if (known === undefined) continue
-    states.set(group, known)
-    count(known, change)
+    if (id !== deployment.ID || !affectsCounters(change)) continue
+    const counters = states.get(group) ?? newGroupCounters(groupStateOf(deployment, group))
+    if (counters === undefined) continue
+    states.set(group, counters)
+    countChange(counters, change)
   }
   if (states.size === 0) return deployment
   return withGroupStates(
     deployment,
-    new Map([...states].map(([group, tally]) => [group, tally.state])),
+    new Map([...states].map(([group, groupCounters]) => [group, groupCounters.state])),
   )
 }
 
-interface Tally {
+interface GroupCounters {
   state: DeploymentGroupState
   /** Appended in place: copying the list for each canary would be quadratic. */
   readonly canaries: string[]
 }
 
-function startTally(state: DeploymentGroupState | undefined): Tally | undefined {
+function newGroupCounters(state: DeploymentGroupState | undefined): GroupCounters | undefined {
   if (state === undefined) return undefined
   return { state, canaries: [...(state.PlacedCanaries ?? [])] }
 }
 
-function count(tally: Tally, { before, after }: AllocationChange): void {
-  const joins = before?.DeploymentID !== after.DeploymentID
-  if (joins) place(tally, after)
-  const [was, is] = [joins ? undefined : healthOf(before), healthOf(after)]
-  if (was === is) return
-  const { state } = tally
-  tally.state = {
+function countChange(counters: GroupCounters, { before, after }: AllocationChange): void {
+  const joinsDeployment = before?.DeploymentID !== after.DeploymentID
+  if (joinsDeployment) countPlacement(counters, after)
+  const [previousHealth, currentHealth] = [
+    joinsDeployment ? undefined : healthOf(before),
+    healthOf(after),
+  ]
+  if (previousHealth === currentHealth) return
+  const { state } = counters
+  counters.state = {
     ...state,
-    HealthyAllocs: state.HealthyAllocs + Number(is === true) - Number(was === true),
-    UnhealthyAllocs: state.UnhealthyAllocs + Number(is === false) - Number(was === false),
-    RequireProgressBy: is === true ? extended(state, after) : state.RequireProgressBy,
+    HealthyAllocs:
+      state.HealthyAllocs + Number(currentHealth === true) - Number(previousHealth === true),
+    UnhealthyAllocs:
+      state.UnhealthyAllocs + Number(currentHealth === false) - Number(previousHealth === false),
+    RequireProgressBy:
+      currentHealth === true ? extendedDeadline(state, after) : state.RequireProgressBy,
   }
 }
 
-function place(tally: Tally, row: AllocationRow): void {
-  if (row.DeploymentStatus?.Canary === true) tally.canaries.push(row.ID)
-  const { state } = tally
+function countPlacement(counters: GroupCounters, row: AllocationRow): void {
+  if (row.DeploymentStatus?.Canary === true) counters.canaries.push(row.ID)
+  const { state } = counters
   const isFirst = state.RequireProgressBy === ZERO_TIME && state.ProgressDeadline > 0
-  tally.state = {
+  counters.state = {
     ...state,
     PlacedAllocs: state.PlacedAllocs + 1,
-    PlacedCanaries: tally.canaries.length === 0 ? null : tally.canaries,
+    PlacedCanaries: counters.canaries.length === 0 ? null : counters.canaries,
     RequireProgressBy: isFirst
       ? isoFromMs(msFromNs(row.ModifyTime + state.ProgressDeadline))
       : state.RequireProgressBy,
@@ -83,12 +89,15 @@ function place(tally: Tally, row: AllocationRow): void {
 }
 
 /** Extends the progress deadline: each allocation that becomes healthy restarts it. */
-function extended(state: DeploymentGroupState, row: AllocationRow): string {
+function extendedDeadline(state: DeploymentGroupState, row: AllocationRow): string {
   if (state.ProgressDeadline <= 0) return state.RequireProgressBy
-  const at = Date.parse(row.DeploymentStatus?.Timestamp ?? ZERO_TIME)
-  const since = Number.isFinite(at) && at > 0 ? at : msFromNs(row.ModifyTime)
-  const next = since + msFromNs(state.ProgressDeadline)
-  return next > Date.parse(state.RequireProgressBy) ? isoFromMs(next) : state.RequireProgressBy
+  const reportedMs = Date.parse(row.DeploymentStatus?.Timestamp ?? ZERO_TIME)
+  const sinceMs =
+    Number.isFinite(reportedMs) && reportedMs > 0 ? reportedMs : msFromNs(row.ModifyTime)
+  const deadlineMs = sinceMs + msFromNs(state.ProgressDeadline)
+  return deadlineMs > Date.parse(state.RequireProgressBy)
+    ? isoFromMs(deadlineMs)
+    : state.RequireProgressBy
 }
 
 function healthOf(row: AllocationRow | undefined): boolean | undefined {

@@ -4,7 +4,7 @@ import type { AllocationRow } from '../allocation/allocation-row.ts'
 import { isTerminal } from '../allocation/terminal.ts'
 
 /** Restarts the progress deadline of a group whose deadline is already running. */
-export function withFreshDeadline(
+export function resetProgressDeadline(
   state: DeploymentGroupState,
   timeMs: number,
 ): DeploymentGroupState {
@@ -13,7 +13,7 @@ export function withFreshDeadline(
 }
 
 /** A group with its effective progress deadline. */
-export interface ProgressDue {
+export interface ProgressDeadline {
   readonly group: string
   readonly dueMs: number
 }
@@ -27,27 +27,27 @@ export interface ProgressDue {
  * allocations is not healthy: nothing else may be replaced meanwhile, and without a deadline the
  * deployment would never end.
  */
-export function progressDue(
+export function progressDeadlines(
   deployment: Deployment,
   findAllocations: () => readonly AllocationRow[],
-): readonly ProgressDue[] {
+): readonly ProgressDeadline[] {
   if (deployment.Status === 'paused') return []
   let rows: readonly AllocationRow[] | undefined
   return Object.entries(deployment.TaskGroups).flatMap(([group, state]) => {
     if (state.RequireProgressBy === ZERO_TIME) return []
     const dueMs = Date.parse(state.RequireProgressBy)
-    if (!hasEnough(state)) return [{ group, dueMs }]
+    if (!hasEnoughHealthy(state)) return [{ group, dueMs }]
     // Most complete groups have no other allocations, so the rows need not be read.
     if (state.PlacedAllocs <= state.HealthyAllocs) return []
     rows ??= findAllocations()
-    const waiting = rows.filter((row) => isWaitedFor(row, deployment, group))
-    if (waiting.length === 0) return []
-    const sinceMs = waiting.map(notHealthySinceMs).reduce((a, b) => Math.max(a, b))
+    const notHealthy = rows.filter((row) => isNotHealthyYet(row, deployment, group))
+    if (notHealthy.length === 0) return []
+    const sinceMs = notHealthy.map(notHealthySinceMs).reduce((a, b) => Math.max(a, b))
     return [{ group, dueMs: Math.max(dueMs, sinceMs + msFromNs(state.ProgressDeadline)) }]
   })
 }
 
-function isWaitedFor(row: AllocationRow, deployment: Deployment, group: string): boolean {
+function isNotHealthyYet(row: AllocationRow, deployment: Deployment, group: string): boolean {
   if (row.DeploymentID !== deployment.ID || row.TaskGroup !== group) return false
   return !isTerminal(row) && row.DeploymentStatus?.Healthy !== true
 }
@@ -57,19 +57,19 @@ function isWaitedFor(row: AllocationRow, deployment: Deployment, group: string):
  * restarts repeatedly would never reach the deadline.
  */
 function notHealthySinceMs({ DeploymentStatus: status, CreateTime }: AllocationRow): number {
-  const judgedMs = status?.Healthy === false ? Date.parse(status.Timestamp) : Number.NaN
-  return Number.isFinite(judgedMs) ? judgedMs : msFromNs(CreateTime)
+  const reportedMs = status?.Healthy === false ? Date.parse(status.Timestamp) : Number.NaN
+  return Number.isFinite(reportedMs) ? reportedMs : msFromNs(CreateTime)
 }
 
 /** Reports whether all groups are promoted and have enough healthy allocations. */
-export function isRolledOut({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
+export function isDeploymentHealthy({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
   return Object.values(TaskGroups).every((state) => {
     if (state.DesiredCanaries > 0 && !state.Promoted) return false
     return state.HealthyAllocs >= Math.max(state.DesiredTotal, state.DesiredCanaries)
   })
 }
 
-function hasEnough(state: DeploymentGroupState): boolean {
-  const isOnTrial = state.DesiredCanaries > 0 && !state.Promoted
-  return state.HealthyAllocs >= (isOnTrial ? state.DesiredCanaries : state.DesiredTotal)
+function hasEnoughHealthy(state: DeploymentGroupState): boolean {
+  const isAwaitingPromotion = state.DesiredCanaries > 0 && !state.Promoted
+  return state.HealthyAllocs >= (isAwaitingPromotion ? state.DesiredCanaries : state.DesiredTotal)
 }

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { DEPLOYMENT_STATUSES } from '@reeve/contract'
 import { aJob, anId } from '../../../test/build/index.ts'
-import { isActiveDeployment, ROLLBACK_TEXTS, runningText } from './deployment-status.ts'
+import {
+  isActiveDeployment,
+  ROLLBACK_DESCRIPTIONS,
+  runningDescription,
+} from './deployment-status.ts'
 import { newDeployment, newGroupState, withGroupStates } from './new-deployment.ts'
 
 const job = aJob()
@@ -36,22 +40,22 @@ const texts = [
 for (const { name, groups, want } of texts)
   test(`deployment text: ${name}`, () => {
     const states = new Map(groups.map((state, i) => [`g${i}`, state]))
-    assert.equal(runningText(withGroupStates(empty, states)), want)
+    assert.equal(runningDescription(withGroupStates(empty, states)), want)
   })
 
-test('deployment: three ways to end, all others go on', () => {
+test('deployment: three terminal statuses', () => {
   assert.deepEqual(
     DEPLOYMENT_STATUSES.filter((Status) => !isActiveDeployment({ Status })),
     ['failed', 'successful', 'cancelled'],
   )
 })
 
-test('deployment: what is said of a rollback', () => {
+test('deployment: rollback descriptions', () => {
   assert.deepEqual(
     [
-      ROLLBACK_TEXTS.rollsBack(3),
-      ROLLBACK_TEXTS.sameSpecification(3),
-      ROLLBACK_TEXTS.nothingStable,
+      ROLLBACK_DESCRIPTIONS.rollsBack(3),
+      ROLLBACK_DESCRIPTIONS.sameSpecification(3),
+      ROLLBACK_DESCRIPTIONS.noStableVersion,
     ],
     [
       ' - rolling back to job version 3',

@@ -2,16 +2,16 @@ import type { Deployment } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 
 /** `StatusDescription` of deployments. The texts are part of the contract. */
-export const DEPLOYMENT_TEXTS = {
+export const DEPLOYMENT_DESCRIPTIONS = {
   running: 'Deployment is running',
   needsPromotion: 'Deployment is running but requires manual promotion',
-  promotesItself: 'Deployment is running pending automatic promotion',
+  autoPromotion: 'Deployment is running pending automatic promotion',
   paused: 'Deployment is paused',
   successful: 'Deployment completed successfully',
   jobStopped: 'Cancelled because job is stopped',
   newerVersion: 'Cancelled due to newer version of job',
   unhealthy: 'Failed due to unhealthy allocations',
-  tooSlow: 'Failed due to progress deadline',
+  progressDeadline: 'Failed due to progress deadline',
   failedByUser: 'Deployment marked as failed',
   // Peers have no quarantine (decision 0061).
   quarantined: 'Failed because the job is quarantined',
@@ -20,15 +20,15 @@ export const DEPLOYMENT_TEXTS = {
   blocked: 'Deployment is complete and waits for other regions',
   needsUnblocking: 'Deployment is complete, failed in another region and waits to be unblocked',
   unblocking: 'Deployment ends without waiting for other regions',
-  failedElsewhere: 'Failed because it failed in another region',
+  failedInOtherRegion: 'Failed because it failed in another region',
 } as const
 
 /** Suffix of a failure's text if a group has `auto_revert`. */
-export const ROLLBACK_TEXTS = {
+export const ROLLBACK_DESCRIPTIONS = {
   rollsBack: (version: number) => ` - rolling back to job version ${version}`,
   sameSpecification: (version: number) =>
     ` - not rolling back to stable job version ${version} as current job has same specification`,
-  nothingStable: ' - no stable job version to auto revert to',
+  noStableVersion: ' - no stable job version to auto revert to',
 } as const
 
 /** Reports whether a deployment is not terminal and may still change. */
@@ -42,33 +42,33 @@ export function awaitsPromotion({ TaskGroups }: Pick<Deployment, 'TaskGroups'>):
 }
 
 /** Reports whether every group with canaries has `auto_promote`. */
-export function promotesItself({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
-  const trials = Object.values(TaskGroups).filter((group) => group.DesiredCanaries > 0)
-  return trials.length > 0 && trials.every((group) => group.AutoPromote)
+export function isAutoPromote({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
+  const withCanaries = Object.values(TaskGroups).filter((group) => group.DesiredCanaries > 0)
+  return withCanaries.length > 0 && withCanaries.every((group) => group.AutoPromote)
 }
 
 /** Returns the status description of a running deployment. */
-export function runningText(deployment: Pick<Deployment, 'TaskGroups'>): string {
-  if (!awaitsPromotion(deployment)) return DEPLOYMENT_TEXTS.running
-  return promotesItself(deployment)
-    ? DEPLOYMENT_TEXTS.promotesItself
-    : DEPLOYMENT_TEXTS.needsPromotion
+export function runningDescription(deployment: Pick<Deployment, 'TaskGroups'>): string {
+  if (!awaitsPromotion(deployment)) return DEPLOYMENT_DESCRIPTIONS.running
+  return isAutoPromote(deployment)
+    ? DEPLOYMENT_DESCRIPTIONS.autoPromotion
+    : DEPLOYMENT_DESCRIPTIONS.needsPromotion
 }
 
 export interface DeploymentEnd {
   readonly status: 'successful' | 'failed' | 'cancelled'
-  readonly text: string
+  readonly description: string
   readonly timeMs: number
 }
 
 export function endDeployment(
   deployment: Deployment,
-  { status, text, timeMs }: DeploymentEnd,
+  { status, description, timeMs }: DeploymentEnd,
 ): Deployment {
   return {
     ...deployment,
     Status: status,
-    StatusDescription: text,
+    StatusDescription: description,
     ModifyTime: nsFromMs(timeMs),
   }
 }

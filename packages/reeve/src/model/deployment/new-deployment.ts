@@ -1,17 +1,20 @@
 import type { Deployment, DeploymentGroupState, Job, UpdateStrategy } from '@reeve/contract'
 import { nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
-import { originOf } from '../job/version-origin.ts'
-import { DEPLOYMENT_TEXTS } from './deployment-status.ts'
+import { originFieldsOf } from '../job/version-origin.ts'
+import { DEPLOYMENT_DESCRIPTIONS } from './deployment-status.ts'
 
-export interface DeploymentOptions {
+export interface NewDeploymentOptions {
   readonly id: string
   readonly timeMs: number
-  /** Of the evaluations that the deployment will ask for. */
+  /** Priority of the evaluations that the deployment creates. */
   readonly priority: number
 }
 
-/** The roll-out of a version of a job, without groups yet. The store writes its indexes. */
-export function newDeployment(job: Job, { id, timeMs, priority }: DeploymentOptions): Deployment {
+/** Creates the deployment of a job version, without groups. The store sets its indexes. */
+export function newDeployment(
+  job: Job,
+  { id, timeMs, priority }: NewDeploymentOptions,
+): Deployment {
   return {
     ID: id,
     Namespace: job.Namespace,
@@ -23,17 +26,17 @@ export function newDeployment(job: Job, { id, timeMs, priority }: DeploymentOpti
     IsMultiregion: job.Multiregion !== null,
     TaskGroups: {},
     Status: 'running',
-    StatusDescription: DEPLOYMENT_TEXTS.running,
+    StatusDescription: DEPLOYMENT_DESCRIPTIONS.running,
     EvalPriority: priority,
     CreateIndex: 0,
     ModifyIndex: 0,
     CreateTime: nsFromMs(timeMs),
     ModifyTime: nsFromMs(timeMs),
-    ...originOf(job),
+    ...originFieldsOf(job),
   }
 }
 
-/** A group at the start of its roll-out. */
+/** Creates the initial state of a group in a deployment. */
 export function newGroupState(update: UpdateStrategy): DeploymentGroupState {
   return {
     AutoRevert: update.AutoRevert,
@@ -50,7 +53,10 @@ export function newGroupState(update: UpdateStrategy): DeploymentGroupState {
   }
 }
 
-/** The state of one of a deployment's groups. Names come from jobs: `toString` is a name too. */
+/**
+ * Returns the state of a group. Group names come from users, so inherited properties such as
+ * `toString` must not match.
+ */
 export function groupStateOf(
   deployment: Deployment | undefined,
   group: string,
@@ -59,13 +65,13 @@ export function groupStateOf(
   return deployment.TaskGroups[group]
 }
 
-/** The deployment with some of its groups replaced or added; groups stay in order of names. */
+/** Returns the deployment with groups replaced or added, sorted by name. */
 export function withGroupStates(
   deployment: Deployment,
   states: ReadonlyMap<string, DeploymentGroupState>,
 ): Deployment {
   const all = new Map([...Object.entries(deployment.TaskGroups), ...states])
   const sorted = [...all].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-  // As entries, never by assignment: a group may be called `__proto__`.
+  // Built from entries, because a group may be called `__proto__`.
   return { ...deployment, TaskGroups: Object.fromEntries(sorted) }
 }

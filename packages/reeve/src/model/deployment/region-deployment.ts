@@ -1,8 +1,8 @@
 import type { Deployment, Job } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { isCoordinated, waitsForRegions } from '../job/region-job.ts'
-import { DEPLOYMENT_TEXTS } from './deployment-status.ts'
-import { newDeployment, type DeploymentOptions } from './new-deployment.ts'
+import { hasMultiregionStrategy, startsPending } from '../job/region-job.ts'
+import { DEPLOYMENT_DESCRIPTIONS } from './deployment-status.ts'
+import { newDeployment, type NewDeploymentOptions } from './new-deployment.ts'
 
 /**
  * Creates the deployment of a version in one of several regions that deploy in turn. It is created
@@ -12,14 +12,14 @@ import { newDeployment, type DeploymentOptions } from './new-deployment.ts'
 export function newRegionDeployment(
   job: Job,
   region: string,
-  options: DeploymentOptions,
+  options: NewDeploymentOptions,
 ): Deployment | undefined {
-  const isStepwise = job.TaskGroups.some(({ Update }) => (Update?.MaxParallel ?? 0) > 0)
+  const hasRollingUpdate = job.TaskGroups.some(({ Update }) => (Update?.MaxParallel ?? 0) > 0)
   const hasDeployments = job.Type === 'service' || job.Type === 'system'
-  if (!isCoordinated(job) || !hasDeployments || !isStepwise) return undefined
+  if (!hasMultiregionStrategy(job) || !hasDeployments || !hasRollingUpdate) return undefined
   const deployment = newDeployment(job, options)
-  if (!waitsForRegions(job, region)) return deployment
-  return { ...deployment, Status: 'pending', StatusDescription: DEPLOYMENT_TEXTS.pending }
+  if (!startsPending(job, region)) return deployment
+  return { ...deployment, Status: 'pending', StatusDescription: DEPLOYMENT_DESCRIPTIONS.pending }
 }
 
 /**
@@ -39,11 +39,11 @@ export function isRegionalRollback({
  * Marks the deployment as complete in this region; it becomes successful when the other regions are
  * complete.
  */
-export function completeInRegion(deployment: Deployment, timeMs: number): Deployment {
+export function blockOnOtherRegions(deployment: Deployment, timeMs: number): Deployment {
   return {
     ...deployment,
     Status: 'blocked',
-    StatusDescription: DEPLOYMENT_TEXTS.blocked,
+    StatusDescription: DEPLOYMENT_DESCRIPTIONS.blocked,
     ModifyTime: nsFromMs(timeMs),
   }
 }
@@ -52,27 +52,27 @@ export function completeInRegion(deployment: Deployment, timeMs: number): Deploy
  * Marks the deployment as held, because another region has failed: only an operator can continue
  * it.
  */
-export function holdInRegion(deployment: Deployment, timeMs: number): Deployment {
+export function requireUnblock(deployment: Deployment, timeMs: number): Deployment {
   return {
     ...deployment,
-    StatusDescription: DEPLOYMENT_TEXTS.needsUnblocking,
+    StatusDescription: DEPLOYMENT_DESCRIPTIONS.needsUnblocking,
     ModifyTime: nsFromMs(timeMs),
   }
 }
 
 /** Reports whether the deployment is held until an operator unblocks it. */
-export function needsUnblocking({ Status, StatusDescription }: HeldDeployment): boolean {
-  return Status === 'blocked' && StatusDescription === DEPLOYMENT_TEXTS.needsUnblocking
+export function isAwaitingUnblock({ Status, StatusDescription }: UnblockableDeployment): boolean {
+  return Status === 'blocked' && StatusDescription === DEPLOYMENT_DESCRIPTIONS.needsUnblocking
 }
 
-type HeldDeployment = Pick<Deployment, 'Status' | 'StatusDescription'>
+type UnblockableDeployment = Pick<Deployment, 'Status' | 'StatusDescription'>
 
 /** Marks a deployment to continue without waiting for other regions; the scheduler completes it. */
 export function unblockDeployment(deployment: Deployment, timeMs: number): Deployment {
   return {
     ...deployment,
     Status: 'unblocking',
-    StatusDescription: DEPLOYMENT_TEXTS.unblocking,
+    StatusDescription: DEPLOYMENT_DESCRIPTIONS.unblocking,
     ModifyTime: nsFromMs(timeMs),
   }
 }

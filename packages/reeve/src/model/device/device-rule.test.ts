@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { DeviceAttribute, NodeDevice } from '@reeve/contract'
-import { deviceNameTest, deviceTest } from './device-rule.ts'
+import { deviceNameMatcher, deviceConstraintMatcher } from './device-rule.ts'
 
 function attribute(fields: Partial<DeviceAttribute>): DeviceAttribute {
   return { String: null, Int: null, Float: null, Bool: null, Unit: '', ...fields }
@@ -38,7 +38,7 @@ const names = [
 ] as const
 for (const [name, meets] of names)
   test(`device name: ${name} is ${meets ? 'met' : 'not met'}`, () => {
-    assert.equal(deviceNameTest(name)(device), meets)
+    assert.equal(deviceNameMatcher(name)(device), meets)
   })
 
 const rules = [
@@ -71,5 +71,5 @@ const rules = [
 ] as const
 for (const [LTarget, Operand, RTarget, meets] of rules)
   test(`device rule: ${LTarget} ${Operand} ${RTarget} is ${meets}`, () => {
-    assert.equal(deviceTest({ LTarget, Operand, RTarget })(device), meets)
+    assert.equal(deviceConstraintMatcher({ LTarget, Operand, RTarget })(device), meets)
   })

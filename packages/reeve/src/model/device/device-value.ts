@@ -1,7 +1,7 @@
 import type { DeviceAttribute } from '@reeve/contract'
 
 /** A value of a device or of a constraint. */
-export type DeviceValue =
+export type DeviceAttributeValue =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'flag'; readonly flag: boolean }
   /**
@@ -16,8 +16,8 @@ interface Unit {
 }
 
 const UNITS: ReadonlyMap<string, Unit> = new Map([
-  ...bytes('', 'bytes'),
-  ...bytes('/s', 'bytes per second'),
+  ...byteUnits('', 'bytes'),
+  ...byteUnits('/s', 'bytes per second'),
   ['Hz', { quantity: 'hertz', factor: 1 }],
   ['kHz', { quantity: 'hertz', factor: 1e3 }],
   ['MHz', { quantity: 'hertz', factor: 1e6 }],
@@ -29,7 +29,7 @@ const UNITS: ReadonlyMap<string, Unit> = new Map([
   ['GW', { quantity: 'watts', factor: 1e9 }],
 ])
 
-function bytes(suffix: string, quantity: string): readonly (readonly [string, Unit])[] {
+function byteUnits(suffix: string, quantity: string): readonly (readonly [string, Unit])[] {
   const decimal = ['kB', 'MB', 'GB', 'TB', 'PB', 'EB']
   const binary = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
   const entry = (name: string, factor: number) => [name + suffix, { quantity, factor }] as const
@@ -42,37 +42,40 @@ function bytes(suffix: string, quantity: string): readonly (readonly [string, Un
 }
 
 /** Converts a reported attribute; undefined if it has no known type. */
-export function fromAttribute(attribute: DeviceAttribute): DeviceValue | undefined {
+export function deviceValueOf(attribute: DeviceAttribute): DeviceAttributeValue | undefined {
   const { String: text, Int: whole, Float: fraction, Bool: flag, Unit: unit } = attribute
   if (text !== null) return { kind: 'text', text }
   if (flag !== null) return { kind: 'flag', flag }
   const amount = whole ?? fraction
-  return amount === null ? undefined : numberOf(amount, unit)
+  return amount === null ? undefined : toQuantity(amount, unit)
 }
 
 /**
  * Parses the literal of a constraint: `8 GiB`, `1.5`, `true`, or any other text. A number with an
  * unknown unit is text, which is equal to itself and not comparable otherwise.
  */
-export function fromText(text: string): DeviceValue {
+export function parseDeviceValue(text: string): DeviceAttributeValue {
   const trimmed = text.trim()
   if (trimmed === 'true' || trimmed === 'false') return { kind: 'flag', flag: trimmed === 'true' }
   const [, digits, unit = ''] =
     /^([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?)\s{0,8}([A-Za-z/]{0,8})$/.exec(
       trimmed,
     ) ?? []
-  const number = digits === undefined ? undefined : numberOf(Number(digits), unit)
+  const number = digits === undefined ? undefined : toQuantity(Number(digits), unit)
   return number ?? { kind: 'text', text }
 }
 
-function numberOf(amount: number, name: string): DeviceValue | undefined {
+function toQuantity(amount: number, name: string): DeviceAttributeValue | undefined {
   if (name === '') return { kind: 'number', amount, quantity: '' }
   const unit = UNITS.get(name)
   return unit && { kind: 'number', amount: amount * unit.factor, quantity: unit.quantity }
 }
 
 /** Returns a negative, zero or positive number; undefined if the values are not comparable. */
-export function compareDeviceValues(a: DeviceValue, b: DeviceValue): number | undefined {
+export function compareDeviceValues(
+  a: DeviceAttributeValue,
+  b: DeviceAttributeValue,
+): number | undefined {
   if (a.kind === 'number' && b.kind === 'number')
     return a.quantity === b.quantity ? Math.sign(a.amount - b.amount) : undefined
   if (a.kind === 'text' && b.kind === 'text') return a.text < b.text ? -1 : a.text > b.text ? 1 : 0

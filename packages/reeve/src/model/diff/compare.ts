@@ -1,19 +1,26 @@
 import type { DiffType, FieldDiff, ObjectDiff } from '@reeve/contract'
 import { isEqual } from '../deep-equal.ts'
-import type { Detail } from './detail.ts'
-import { fieldDiff, leavesOf, textOf, valueDiffs, wholeText, type Values } from './fields.ts'
+import type { DiffBudget } from './detail.ts'
+import {
+  fieldDiff,
+  flattenLeaves,
+  scalarString,
+  valueDiffs,
+  compactJson,
+  type ValuesByName,
+} from './fields.ts'
 import { compareFields, compareObjects } from './order.ts'
-import { pairUp } from './pairs.ts'
+import { matchByKey } from './pairs.ts'
 import type { ObjectsRule, Rules, TextsRule } from './rules.ts'
 
 /** Differences between two records of one type, each part in its order. */
-export interface Parts {
+export interface DiffParts {
   readonly fields: readonly FieldDiff[]
   readonly objects: readonly ObjectDiff[]
 }
 
 /** The two sides of a comparison; an absent one is undefined. */
-export interface Sides<T> {
+export interface BeforeAfter<T> {
   readonly before: T | undefined
   readonly after: T | undefined
 }
@@ -21,17 +28,18 @@ export interface Sides<T> {
 /** Compares two records by the rules of their type. Equal fields are listed as `None`. */
 export function compareRecords(
   rules: Rules,
-  { before, after }: Sides<object>,
-  detail: Detail,
-): Parts {
+  { before, after }: BeforeAfter<object>,
+  detail: DiffBudget,
+): DiffParts {
   const fields: FieldDiff[] = []
   const objects: ObjectDiff[] = []
   for (const [name, rule] of Object.entries(rules)) {
     if (rule === 'unseen' || rule === 'nested') continue
     const sides = { before: propertyOf(before, name), after: propertyOf(after, name) }
-    if (rule === 'field') fields.push(fieldDiff(name, textOf(sides.before), textOf(sides.after)))
-    else if (rule === 'entries') fields.push(...entryDiffs(name, sides, detail))
-    else if (rule.kind === 'texts') objects.push(...textsDiff(name, rule, { sides, detail }))
+    if (rule === 'field')
+      fields.push(fieldDiff(name, scalarString(sides.before), scalarString(sides.after)))
+    else if (rule === 'entries') fields.push(...mapDiffs(name, sides, detail))
+    else if (rule.kind === 'texts') objects.push(...stringsDiff(name, rule, { sides, detail }))
     else if (rule.kind === 'tree') objects.push(...treeDiff(name, sides, detail))
     else if (rule.kind === 'objects') objects.push(...objectDiffs(rule, sides, detail))
     else objects.push(...objectDiff(name, rule.rules, { sides: recordsOf(sides), detail }))
@@ -39,12 +47,12 @@ export function compareRecords(
   return { fields: fields.toSorted(compareFields), objects: objects.toSorted(compareObjects) }
 }
 
-export function isChange({ Type }: { readonly Type: DiffType }): boolean {
+export function hasChanges({ Type }: { readonly Type: DiffType }): boolean {
   return Type !== 'None'
 }
 
 /** Returns the change type of a whole object. */
-export function changeOf({ before, after }: Sides<unknown>, isChanged: boolean): DiffType {
+export function diffTypeOf({ before, after }: BeforeAfter<unknown>, isChanged: boolean): DiffType {
   if (before === undefined && after === undefined) return 'None'
   if (before === undefined) return 'Added'
   if (after === undefined) return 'Deleted'
@@ -57,8 +65,8 @@ export function listOrNull<T>(list: readonly T[]): readonly T[] | null {
 }
 
 interface Comparison<T> {
-  readonly sides: Sides<T>
-  readonly detail: Detail
+  readonly sides: BeforeAfter<T>
+  readonly detail: DiffBudget
 }
 
 function objectDiff(
@@ -67,95 +75,96 @@ function objectDiff(
   { sides, detail }: Comparison<object>,
 ): readonly ObjectDiff[] {
   if (isEqual(sides.before, sides.after)) return []
-  if (!detail.take(Object.keys(rules).length))
-    return [{ Type: changeOf(sides, true), Name: name, Fields: null, Objects: null }]
-  return made(name, sides, { ...compareRecords(rules, sides, detail), detail })
+  if (!detail.tryTake(Object.keys(rules).length))
+    return [{ Type: diffTypeOf(sides, true), Name: name, Fields: null, Objects: null }]
+  return objectDiffOrNone(name, sides, { ...compareRecords(rules, sides, detail), detail })
 }
 
 /** Returns the object diff; nothing if it has no change. */
-function made(
+function objectDiffOrNone(
   Name: string,
-  sides: Sides<unknown>,
-  { fields, objects, detail }: Parts & { readonly detail: Detail },
+  sides: BeforeAfter<unknown>,
+  { fields, objects, detail }: DiffParts & { readonly detail: DiffBudget },
 ): readonly ObjectDiff[] {
-  const Type = changeOf(sides, fields.some(isChange) || objects.some(isChange))
+  const Type = diffTypeOf(sides, fields.some(hasChanges) || objects.some(hasChanges))
   if (Type === 'None') return []
-  const shown = detail.contextual ? fields : fields.filter(isChange)
-  return [{ Type, Name, Fields: listOrNull(shown), Objects: listOrNull(objects) }]
+  const listedFields = detail.includeUnchanged ? fields : fields.filter(hasChanges)
+  return [{ Type, Name, Fields: listOrNull(listedFields), Objects: listOrNull(objects) }]
 }
 
 function objectDiffs(
   { name, rules, keyOf }: ObjectsRule,
-  { before, after }: Sides<unknown>,
-  detail: Detail,
+  { before, after }: BeforeAfter<unknown>,
+  detail: DiffBudget,
 ): readonly ObjectDiff[] {
   if (isEqual(before, after)) return []
-  return pairUp(membersOf(before), membersOf(after), keyOf).flatMap(([old, next]) =>
+  return matchByKey(membersOf(before), membersOf(after), keyOf).flatMap(([old, next]) =>
     objectDiff(name, rules, { sides: { before: old, after: next }, detail }),
   )
 }
 
 /** Returns the diff of a string map, which is part of its record: a field per key. */
-function entryDiffs(
+function mapDiffs(
   name: string,
-  { before, after }: Sides<unknown>,
-  detail: Detail,
+  { before, after }: BeforeAfter<unknown>,
+  detail: DiffBudget,
 ): readonly FieldDiff[] {
   const [old, next] = [entriesOf(before), entriesOf(after)]
-  if (!detail.take(old.length + next.length))
-    return [fieldDiff(name, wholeText(before), wholeText(after))]
-  return valueDiffs(named(name, old), named(name, next))
+  if (!detail.tryTake(old.length + next.length))
+    return [fieldDiff(name, compactJson(before), compactJson(after))]
+  return valueDiffs(entryValues(name, old), entryValues(name, next))
 }
 
-function named(name: string, entries: readonly (readonly [string, unknown])[]): Values {
-  return new Map(entries.map(([key, value]) => [`${name}[${key}]`, textOf(value)]))
+function entryValues(name: string, entries: readonly (readonly [string, unknown])[]): ValuesByName {
+  return new Map(entries.map(([key, value]) => [`${name}[${key}]`, scalarString(value)]))
 }
 
 function treeDiff(
   name: string,
-  { before, after }: Sides<unknown>,
-  detail: Detail,
+  { before, after }: BeforeAfter<unknown>,
+  detail: DiffBudget,
 ): readonly ObjectDiff[] {
   if (isEqual(before, after)) return []
-  const old = leavesOf(before, detail.left())
-  const next = leavesOf(after, detail.left())
-  const isTold = old !== undefined && next !== undefined && detail.take(old.size + next.size)
-  const fields = isTold
+  const old = flattenLeaves(before, detail.remaining())
+  const next = flattenLeaves(after, detail.remaining())
+  const isWithinBudget =
+    old !== undefined && next !== undefined && detail.tryTake(old.size + next.size)
+  const fields = isWithinBudget
     ? valueDiffs(old, next).toSorted(compareFields)
-    : [fieldDiff(name, wholeText(before), wholeText(after))]
-  const sides = { before: wholeOf(before), after: wholeOf(after) }
-  return made(name, sides, { fields, objects: [], detail })
+    : [fieldDiff(name, compactJson(before), compactJson(after))]
+  const sides = { before: nonEmptyCollection(before), after: nonEmptyCollection(after) }
+  return objectDiffOrNone(name, sides, { fields, objects: [], detail })
 }
 
 /** Returns the diff of a list of texts: an object whose fields all have the name of the list. */
-function textsDiff(
+function stringsDiff(
   name: string,
   rule: TextsRule,
   { sides, detail }: Comparison<unknown>,
 ): readonly ObjectDiff[] {
   if (isEqual(sides.before, sides.after)) return []
-  const [before, after] = [textsOf(sides.before), textsOf(sides.after)]
-  const fields = detail.take(before.length + after.length)
-    ? textDiffs(name, rule, [before, after])
-    : [fieldDiff(name, wholeText(before), wholeText(after))]
-  const there = { before: wholeOf(before), after: wholeOf(after) }
-  return made(name, there, { fields, objects: [], detail })
+  const [before, after] = [stringsOf(sides.before), stringsOf(sides.after)]
+  const fields = detail.tryTake(before.length + after.length)
+    ? stringDiffs(name, rule, [before, after])
+    : [fieldDiff(name, compactJson(before), compactJson(after))]
+  const collections = { before: nonEmptyCollection(before), after: nonEmptyCollection(after) }
+  return objectDiffOrNone(name, collections, { fields, objects: [], detail })
 }
 
 /** Returns the collection; undefined if it is empty. */
-function wholeOf(collection: unknown): object | undefined {
+function nonEmptyCollection(collection: unknown): object | undefined {
   const record = recordOf(collection)
   return record === undefined || Object.keys(record).length === 0 ? undefined : record
 }
 
-function textDiffs(
+function stringDiffs(
   name: string,
   { ordered }: TextsRule,
   [before, after]: readonly [readonly string[], readonly string[]],
 ): readonly FieldDiff[] {
   const members = memberDiffs(name, new Set(before), new Set(after))
-  const isMoved = ordered && !members.some(isChange)
-  return (isMoved ? positionDiffs(name, before, after) : members).toSorted(compareFields)
+  const isReordered = ordered && !members.some(hasChanges)
+  return (isReordered ? positionDiffs(name, before, after) : members).toSorted(compareFields)
 }
 
 function memberDiffs(
@@ -192,7 +201,7 @@ function recordOf(value: unknown): object | undefined {
   return typeof value === 'object' && value !== null ? value : undefined
 }
 
-function recordsOf({ before, after }: Sides<unknown>): Sides<object> {
+function recordsOf({ before, after }: BeforeAfter<unknown>): BeforeAfter<object> {
   return { before: recordOf(before), after: recordOf(after) }
 }
 
@@ -202,6 +211,6 @@ function membersOf(collection: unknown): readonly object[] {
   return members.filter((member) => typeof member === 'object' && member !== null)
 }
 
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.map(textOf) : []
+function stringsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(scalarString) : []
 }

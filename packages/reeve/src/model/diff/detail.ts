@@ -1,13 +1,13 @@
 import { LIMITS } from '../limits.ts'
 
 /** Level of detail of a diff. */
-export interface Detail {
+export interface DiffBudget {
   /** Whether changed objects also list their unchanged fields. */
-  readonly contextual: boolean
+  readonly includeUnchanged: boolean
   /** Returns the number of values that may still be listed. */
-  readonly left: () => number
+  readonly remaining: () => number
   /** Reports whether this number of values may be listed; if so, they count towards the limit. */
-  readonly take: (count: number) => boolean
+  readonly tryTake: (count: number) => boolean
 }
 
 /**
@@ -15,14 +15,14 @@ export interface Detail {
  * would block the server. Beyond the limit a collection is compared as one text, and an object is
  * listed by name only.
  */
-export function newDetail(contextual: boolean): Detail {
-  let left: number = LIMITS.diffValuesMax
+export function newDiffBudget(includeUnchanged: boolean): DiffBudget {
+  let remaining: number = LIMITS.diffValuesMax
   return {
-    contextual,
-    left: () => left,
-    take(count) {
-      if (count > left) return false
-      left -= count
+    includeUnchanged,
+    remaining: () => remaining,
+    tryTake(count) {
+      if (count > remaining) return false
+      remaining -= count
       return true
     },
   }

@@ -1,11 +1,11 @@
 import type { DiffType, FieldDiff } from '@reeve/contract'
 
-/** Values by name; undefined or absent: there is none on this side. */
-export type Values = ReadonlyMap<string, string>
+/** Values of one side by name. */
+export type ValuesByName = ReadonlyMap<string, string>
 
 /**
- * One field of the diff. An empty text counts as no value, unless the other side has not even that:
- * a key with an empty value came or went.
+ * Creates the diff of one field. An empty string counts as no value, unless the other side is
+ * absent: then a key with an empty value was added or removed.
  */
 export function fieldDiff(
   name: string,
@@ -13,23 +13,23 @@ export function fieldDiff(
   after: string | undefined,
 ): FieldDiff {
   const [Old, New] = [before ?? '', after ?? '']
-  return { Type: typeOf(before, after), Name: name, Old, New, Annotations: null }
+  return { Type: fieldDiffType(before, after), Name: name, Old, New, Annotations: null }
 }
 
-function typeOf(before: string | undefined, after: string | undefined): DiffType {
+function fieldDiffType(before: string | undefined, after: string | undefined): DiffType {
   if (before === after) return 'None'
   if (before === undefined || (before === '' && after !== undefined)) return 'Added'
   return after === undefined || after === '' ? 'Deleted' : 'Edited'
 }
 
-/** The fields of all names that either side has. */
-export function valueDiffs(before: Values, after: Values): FieldDiff[] {
+/** Creates the field diffs of all names on either side. */
+export function valueDiffs(before: ValuesByName, after: ValuesByName): FieldDiff[] {
   const names = new Set([...before.keys(), ...after.keys()])
   return [...names].map((name) => fieldDiff(name, before.get(name), after.get(name)))
 }
 
-/** Booleans as words, durations as nanoseconds, nothing as the empty text. */
-export function textOf(value: unknown): string {
+/** Formats a scalar: booleans as words, durations as nanoseconds, null as an empty string. */
+export function scalarString(value: unknown): string {
   switch (typeof value) {
     case 'string':
       return value
@@ -41,32 +41,32 @@ export function textOf(value: unknown): string {
   }
 }
 
-/** A path so long counts as one value more. */
-const PATH_CHARS = 100
+/** Path length that counts as one more value in the budget. */
+const PATH_LENGTH_PER_VALUE = 100
 
 /**
- * Every leaf of a structure under its path: `command`, `args[0]`, `labels[team]`. An empty list or
- * map is a leaf, or it could come and go unseen. Undefined when there are more than `max`. Depth is
- * that of what was decoded (LIMITS.jsonDepthMax).
+ * Returns all leaves of a structure by path: `command`, `args[0]`, `labels[team]`. Empty lists and
+ * maps are leaves, so that adding one is visible. Undefined if there are more than `max`. The depth
+ * is limited when values are decoded (LIMITS.jsonDepthMax).
  */
-export function leavesOf(value: unknown, max: number): Values | undefined {
+export function flattenLeaves(value: unknown, max: number): ValuesByName | undefined {
   const leaves = new Map<string, string>()
   let cost = 0
   const collect = (inner: unknown, path: string): boolean => {
     const entries = typeof inner === 'object' && inner !== null ? Object.entries(inner) : []
     if (entries.length > 0)
       return entries.every(([key, leaf]) => collect(leaf, path === '' ? key : `${path}[${key}]`))
-    cost += 1 + path.length / PATH_CHARS
+    cost += 1 + path.length / PATH_LENGTH_PER_VALUE
     if (cost > max) return false
-    leaves.set(path, leafText(inner))
+    leaves.set(path, leafString(inner))
     return true
   }
   if (isEmpty(value)) return leaves
   return collect(value, '') ? leaves : undefined
 }
 
-function leafText(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return textOf(value)
+function leafString(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return scalarString(value)
   return Array.isArray(value) ? '[]' : '{}'
 }
 
@@ -74,7 +74,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.keys(value).length === 0
 }
 
-/** A collection as one value: undefined when there is nothing in it. */
-export function wholeText(value: unknown): string | undefined {
+/** Formats a collection as JSON; undefined if it is empty. */
+export function compactJson(value: unknown): string | undefined {
   return isEmpty(value) ? undefined : JSON.stringify(value)
 }

@@ -10,11 +10,11 @@ import type {
 } from '@reeve/contract'
 import { networks } from './network-rules.ts'
 import { affinities, constraints, spreads } from './placement-rules.ts'
-import { by, object, objects, rulesOf, set } from './rules.ts'
+import { byField, objectRule, objectsRule, rulesOf, stringSet } from './rules.ts'
 import { services } from './service-rules.ts'
 import { DISCOVERY, RESTART, SCALING } from './task-rules.ts'
 
-/** Without `Stagger`, which nothing follows any more. */
+/** `Stagger` is not compared: it has no effect any more. */
 const UPDATE = rulesOf<UpdateStrategy>({
   Stagger: 'unseen',
   MaxParallel: 'field',
@@ -51,7 +51,7 @@ const VOLUME = rulesOf<VolumeRequest>({
   Sticky: 'field',
   AccessMode: 'field',
   AttachmentMode: 'field',
-  MountOptions: object(rulesOf<VolumeMountOptions>({ FSType: 'field', MountFlags: set })),
+  MountOptions: objectRule(rulesOf<VolumeMountOptions>({ FSType: 'field', MountFlags: stringSet })),
   PerAlloc: 'field',
 })
 
@@ -64,29 +64,29 @@ const DISCONNECT = rulesOf<DisconnectStrategy>({
 
 const DISK = rulesOf<EphemeralDisk>({ Sticky: 'field', SizeMB: 'field', Migrate: 'field' })
 
-/** The name is what groups are paired by. */
+/** Groups are matched by name. */
 export const GROUP = rulesOf<TaskGroup>({
   Name: 'unseen',
   Count: 'field',
   Constraints: constraints,
   Affinities: affinities,
   Spreads: spreads,
-  RestartPolicy: object(RESTART),
-  ReschedulePolicy: object(RESCHEDULE),
-  Migrate: object(MIGRATE),
-  Update: object(UPDATE),
-  EphemeralDisk: object(DISK),
+  RestartPolicy: objectRule(RESTART),
+  ReschedulePolicy: objectRule(RESCHEDULE),
+  Migrate: objectRule(MIGRATE),
+  Update: objectRule(UPDATE),
+  EphemeralDisk: objectRule(DISK),
   Networks: networks,
   Services: services,
-  Scaling: object(SCALING),
-  Disconnect: object(DISCONNECT),
+  Scaling: objectRule(SCALING),
+  Disconnect: objectRule(DISCONNECT),
   ShutdownDelay: 'field',
   StopAfterClientDisconnect: 'field',
   MaxClientDisconnect: 'field',
   MaxRunDuration: 'field',
   PreventRescheduleOnLost: 'field',
-  Volumes: objects('Volume', VOLUME, by('Name')),
-  Discovery: object(DISCOVERY),
+  Volumes: objectsRule('Volume', VOLUME, byField('Name')),
+  Discovery: objectRule(DISCOVERY),
   Meta: 'entries',
   Tasks: 'nested',
 })

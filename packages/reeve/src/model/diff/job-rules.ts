@@ -9,12 +9,12 @@ import type {
   PeriodicConfig,
 } from '@reeve/contract'
 import { affinities, constraints, spreads } from './placement-rules.ts'
-import { by, object, objects, rulesOf, set } from './rules.ts'
+import { byField, objectRule, objectsRule, rulesOf, stringSet } from './rules.ts'
 
 const PERIODIC = rulesOf<PeriodicConfig>({
   Enabled: 'field',
   Spec: 'field',
-  Specs: set,
+  Specs: stringSet,
   SpecType: 'field',
   ProhibitOverlap: 'field',
   TimeZone: 'field',
@@ -22,26 +22,26 @@ const PERIODIC = rulesOf<PeriodicConfig>({
 
 const PARAMETERIZED = rulesOf<ParameterizedJobConfig>({
   Payload: 'field',
-  MetaRequired: set,
-  MetaOptional: set,
+  MetaRequired: stringSet,
+  MetaOptional: stringSet,
 })
 
 const REGION = rulesOf<MultiregionRegion>({
   Name: 'field',
   Count: 'field',
-  Datacenters: set,
+  Datacenters: stringSet,
   NodePool: 'field',
   Meta: 'entries',
 })
 
 const MULTIREGION = rulesOf<Multiregion>({
-  Strategy: object(rulesOf<MultiregionStrategy>({ MaxParallel: 'field', OnFailure: 'field' })),
-  Regions: objects('Region', REGION, by('Name')),
+  Strategy: objectRule(rulesOf<MultiregionStrategy>({ MaxParallel: 'field', OnFailure: 'field' })),
+  Regions: objectsRule('Region', REGION, byField('Name')),
 })
 
 const UI = rulesOf<JobUi>({
   Description: 'field',
-  Links: objects('Link', rulesOf<JobLink>({ Label: 'field', URL: 'field' }), by('Label')),
+  Links: objectsRule('Link', rulesOf<JobLink>({ Label: 'field', URL: 'field' }), byField('Label')),
 })
 
 /**
@@ -57,16 +57,16 @@ export const JOB = rulesOf<Job>({
   Type: 'field',
   Priority: 'field',
   AllAtOnce: 'field',
-  Datacenters: set,
+  Datacenters: stringSet,
   NodePool: 'field',
   Constraints: constraints,
   Affinities: affinities,
   Spreads: spreads,
   TaskGroups: 'nested',
   Update: 'unseen',
-  Multiregion: object(MULTIREGION),
-  Periodic: object(PERIODIC),
-  ParameterizedJob: object(PARAMETERIZED),
+  Multiregion: objectRule(MULTIREGION),
+  Periodic: objectRule(PERIODIC),
+  ParameterizedJob: objectRule(PARAMETERIZED),
   Dispatched: 'field',
   DispatchIdempotencyToken: 'field',
   Payload: 'field',
@@ -84,7 +84,7 @@ export const JOB = rulesOf<Job>({
   Stable: 'unseen',
   Version: 'unseen',
   VersionTag: 'unseen',
-  UI: object(UI),
+  UI: objectRule(UI),
   SubmitTime: 'unseen',
   CreateIndex: 'unseen',
   ModifyIndex: 'unseen',

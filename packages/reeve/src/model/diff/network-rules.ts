@@ -1,5 +1,13 @@
 import type { CniConfig, DnsConfig, NetworkResource, Port } from '@reeve/contract'
-import { alike, by, list, object, objects, rulesOf, type Rules } from './rules.ts'
+import {
+  anyEntry,
+  byField,
+  stringList,
+  objectRule,
+  objectsRule,
+  rulesOf,
+  type Rules,
+} from './rules.ts'
 
 const STATIC_PORT = rulesOf<Port>({
   Label: 'field',
@@ -8,10 +16,10 @@ const STATIC_PORT = rulesOf<Port>({
   HostNetwork: 'field',
   IgnoreCollision: 'field',
 })
-/** The number of a dynamic port is chosen when it is placed. */
+/** The number of a dynamic port is assigned by the scheduler. */
 const DYNAMIC_PORT: Rules = { ...STATIC_PORT, Value: 'unseen' }
 
-/** Device and addresses are those of the node that a network is placed on. */
+/** Device and addresses are set by the node. */
 const NETWORK = rulesOf<NetworkResource>({
   Mode: 'field',
   Device: 'unseen',
@@ -19,11 +27,13 @@ const NETWORK = rulesOf<NetworkResource>({
   IP: 'unseen',
   Hostname: 'field',
   MBits: 'field',
-  // Resolvers are asked in turn, so their order is part of what was asked for.
-  DNS: object(rulesOf<DnsConfig>({ Servers: list, Searches: list, Options: list })),
-  ReservedPorts: objects('Static Port', STATIC_PORT, by('Label')),
-  DynamicPorts: objects('Dynamic Port', DYNAMIC_PORT, by('Label')),
-  CNI: object(rulesOf<CniConfig>({ Args: 'entries' })),
+  // Resolvers are tried in order, so their order matters.
+  DNS: objectRule(
+    rulesOf<DnsConfig>({ Servers: stringList, Searches: stringList, Options: stringList }),
+  ),
+  ReservedPorts: objectsRule('Static Port', STATIC_PORT, byField('Label')),
+  DynamicPorts: objectsRule('Dynamic Port', DYNAMIC_PORT, byField('Label')),
+  CNI: objectRule(rulesOf<CniConfig>({ Args: 'entries' })),
 })
 
-export const networks = objects('Network', NETWORK, alike)
+export const networks = objectsRule('Network', NETWORK, anyEntry)

@@ -147,7 +147,7 @@ const diff = annotateDiff(diffJobs(before, after, { contextual: true }), {
   desiredUpdates: { web: counts },
 })
 
-test('diff order: the fields of a job by name, those that are equal left out', () => {
+test('diff order: changed job fields by name', () => {
   assert.deepEqual(
     diff.Fields?.map(({ Type, Name, Old, New }) => [Type, Name, Old, New]),
     [
@@ -159,7 +159,7 @@ test('diff order: the fields of a job by name, those that are equal left out', (
   )
 })
 
-test('diff order: the objects of a job by name, those that came before those that went', () => {
+test('diff order: job objects by name, added before deleted', () => {
   assert.deepEqual(
     diff.Objects?.map(({ Type, Name, Fields }) => [
       Type,
@@ -198,7 +198,7 @@ test('diff order: the objects of a job by name, those that came before those tha
   )
 })
 
-test('diff order: groups and tasks by name, each with what follows for it', () => {
+test('diff order: groups and tasks by name with annotations', () => {
   assert.deepEqual(
     diff.TaskGroups?.map(({ Type, Name, Updates, Fields, Tasks }) => ({
       group: [Type, Name, Updates],

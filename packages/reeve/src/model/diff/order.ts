@@ -1,8 +1,8 @@
 import type { DiffType, FieldDiff, ObjectDiff } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 
-/** A diff does not depend on the order of what it compares. */
-const RANK: Readonly<Record<DiffType, number>> = { Edited: 0, Added: 1, Deleted: 2, None: 3 }
+/** Sort order of diff types; diffs do not depend on the order of the input. */
+const TYPE_RANK: Readonly<Record<DiffType, number>> = { Edited: 0, Added: 1, Deleted: 2, None: 3 }
 
 export function compareFields(a: FieldDiff, b: FieldDiff): number {
   return compareText(a.Name, b.Name) || compareText(a.Old, b.Old) || compareText(a.New, b.New)
@@ -11,13 +11,13 @@ export function compareFields(a: FieldDiff, b: FieldDiff): number {
 export function compareObjects(a: ObjectDiff, b: ObjectDiff): number {
   return (
     compareText(a.Name, b.Name) ||
-    RANK[a.Type] - RANK[b.Type] ||
+    TYPE_RANK[a.Type] - TYPE_RANK[b.Type] ||
     compareLists(a.Fields ?? [], b.Fields ?? [], compareFields) ||
     compareLists(a.Objects ?? [], b.Objects ?? [], compareObjects)
   )
 }
 
-/** The shorter first, then by the first that differs. */
+/** Compares by length, then by the first different element. */
 function compareLists<T>(
   a: readonly T[],
   b: readonly T[],

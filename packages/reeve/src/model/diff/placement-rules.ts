@@ -1,5 +1,5 @@
 import type { Affinity, Constraint, Spread, SpreadTarget } from '@reeve/contract'
-import { by, byContent, objects, rulesOf } from './rules.ts'
+import { byField, byContent, objectsRule, rulesOf } from './rules.ts'
 
 const CONSTRAINT = rulesOf<Constraint>({ LTarget: 'field', RTarget: 'field', Operand: 'field' })
 
@@ -13,13 +13,13 @@ const AFFINITY = rulesOf<Affinity>({
 const SPREAD = rulesOf<Spread>({
   Attribute: 'field',
   Weight: 'field',
-  SpreadTarget: objects(
+  SpreadTarget: objectsRule(
     'SpreadTarget',
     rulesOf<SpreadTarget>({ Value: 'field', Percent: 'field' }),
-    by('Value'),
+    byField('Value'),
   ),
 })
 
-export const constraints = objects('Constraint', CONSTRAINT, byContent)
-export const affinities = objects('Affinity', AFFINITY, byContent)
-export const spreads = objects('Spread', SPREAD, by('Attribute'))
+export const constraints = objectsRule('Constraint', CONSTRAINT, byContent)
+export const affinities = objectsRule('Affinity', AFFINITY, byContent)
+export const spreads = objectsRule('Spread', SPREAD, byField('Attribute'))

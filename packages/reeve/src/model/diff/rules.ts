@@ -54,25 +54,25 @@ export function rulesOf<T>(rules: { readonly [K in keyof T]-?: RuleOf<T[K]> }): 
 }
 
 /** Texts without significant order. */
-export const set: TextsRule = { kind: 'texts', ordered: false }
+export const stringSet: TextsRule = { kind: 'texts', ordered: false }
 
 /** Texts with significant order, such as the arguments of a command. */
-export const list: TextsRule = { kind: 'texts', ordered: true }
+export const stringList: TextsRule = { kind: 'texts', ordered: true }
 
-export const tree: TreeRule = { kind: 'tree' }
+export const treeRule: TreeRule = { kind: 'tree' }
 
 /** A nested record, named like its property. */
-export function object(rules: Rules): ObjectRule {
+export function objectRule(rules: Rules): ObjectRule {
   return { kind: 'object', rules }
 }
 
 /** Records of one type, in a list or a map. */
-export function objects(name: string, rules: Rules, keyOf: KeyOf): ObjectsRule {
+export function objectsRule(name: string, rules: Rules, keyOf: KeyOf): ObjectsRule {
   return { kind: 'objects', name, rules, keyOf }
 }
 
 /** Uses one property as the key. */
-export function by(name: string): KeyOf {
+export function byField(name: string): KeyOf {
   return (entry) => String(Reflect.get(entry, name))
 }
 
@@ -80,4 +80,4 @@ export function by(name: string): KeyOf {
 export const byContent: KeyOf = (entry) => JSON.stringify(entry)
 
 /** Uses a constant key, for collections that usually have one entry. */
-export const alike: KeyOf = () => ''
+export const anyEntry: KeyOf = () => ''

@@ -5,11 +5,19 @@ import type {
   ServiceWeights,
   WorkloadIdentity,
 } from '@reeve/contract'
-import { by, list, object, objects, rulesOf, set, tree } from './rules.ts'
+import {
+  byField,
+  stringList,
+  objectRule,
+  objectsRule,
+  rulesOf,
+  stringSet,
+  treeRule,
+} from './rules.ts'
 
 export const IDENTITY = rulesOf<WorkloadIdentity>({
   Name: 'field',
-  Audience: set,
+  Audience: stringSet,
   ChangeMode: 'field',
   ChangeSignal: 'field',
   Env: 'field',
@@ -23,7 +31,7 @@ const CHECK = rulesOf<ServiceCheck>({
   Name: 'field',
   Type: 'field',
   Command: 'field',
-  Args: list,
+  Args: stringList,
   Path: 'field',
   Protocol: 'field',
   PortLabel: 'field',
@@ -33,11 +41,11 @@ const CHECK = rulesOf<ServiceCheck>({
   Timeout: 'field',
   InitialStatus: 'field',
   Method: 'field',
-  Header: tree,
+  Header: treeRule,
   Body: 'field',
   TLSServerName: 'field',
   TLSSkipVerify: 'field',
-  CheckRestart: object(
+  CheckRestart: objectRule(
     rulesOf<CheckRestart>({ Limit: 'field', Grace: 'field', IgnoreWarnings: 'field' }),
   ),
   GRPCService: 'field',
@@ -56,11 +64,11 @@ const SERVICE = rulesOf<Service>({
   PortLabel: 'field',
   AddressMode: 'field',
   Address: 'field',
-  Tags: set,
-  CanaryTags: set,
+  Tags: stringSet,
+  CanaryTags: stringSet,
   EnableTagOverride: 'field',
   CheckRestart: 'unseen',
-  Checks: objects('Check', CHECK, by('Name')),
+  Checks: objectsRule('Check', CHECK, byField('Name')),
   Meta: 'entries',
   CanaryMeta: 'entries',
   TaggedAddresses: 'entries',
@@ -68,10 +76,10 @@ const SERVICE = rulesOf<Service>({
   OnUpdate: 'field',
   Provider: 'field',
   Cluster: 'field',
-  Connect: tree,
-  Weights: object(rulesOf<ServiceWeights>({ Passing: 'field', Warning: 'field' })),
-  Identity: object(IDENTITY),
+  Connect: treeRule,
+  Weights: objectRule(rulesOf<ServiceWeights>({ Passing: 'field', Warning: 'field' })),
+  Identity: objectRule(IDENTITY),
   Kind: 'field',
 })
 
-export const services = objects('Service', SERVICE, by('Name'))
+export const services = objectsRule('Service', SERVICE, byField('Name'))

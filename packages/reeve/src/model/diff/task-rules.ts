@@ -22,7 +22,15 @@ import type {
 } from '@reeve/contract'
 import { networks } from './network-rules.ts'
 import { affinities, constraints } from './placement-rules.ts'
-import { by, list, object, objects, rulesOf, set, tree } from './rules.ts'
+import {
+  byField,
+  stringList,
+  objectRule,
+  objectsRule,
+  rulesOf,
+  stringSet,
+  treeRule,
+} from './rules.ts'
 import { IDENTITY, services } from './service-rules.ts'
 
 export const RESTART = rulesOf<RestartPolicy>({
@@ -33,7 +41,7 @@ export const RESTART = rulesOf<RestartPolicy>({
   RenderTemplates: 'field',
 })
 
-/** The id is given at registration; the target is the thing the policy stands in. */
+/** The ID is assigned at registration; the target is the group or task of the policy. */
 export const SCALING = rulesOf<ScalingPolicy>({
   ID: 'unseen',
   Enabled: 'field',
@@ -41,7 +49,7 @@ export const SCALING = rulesOf<ScalingPolicy>({
   Target: 'unseen',
   CreateIndex: 'unseen',
   ModifyIndex: 'unseen',
-  Policy: tree,
+  Policy: treeRule,
   Min: 'field',
   Max: 'field',
 })
@@ -68,8 +76,8 @@ const RESOURCES = rulesOf<Resources>({
   IOPS: 'field',
   SecretsMB: 'field',
   Networks: networks,
-  Devices: objects('Device', DEVICE, by('Name')),
-  NUMA: object(rulesOf<NumaPreference>({ Affinity: 'field', Devices: set })),
+  Devices: objectsRule('Device', DEVICE, byField('Name')),
+  NUMA: objectRule(rulesOf<NumaPreference>({ Affinity: 'field', Devices: stringSet })),
 })
 
 const ARTIFACT = rulesOf<TaskArtifact>({
@@ -88,10 +96,10 @@ const TEMPLATE = rulesOf<Template>({
   EmbeddedTmpl: 'field',
   ChangeMode: 'field',
   ChangeSignal: 'field',
-  ChangeScript: object(
+  ChangeScript: objectRule(
     rulesOf<ChangeScript>({
       Command: 'field',
-      Args: list,
+      Args: stringList,
       Timeout: 'field',
       FailOnError: 'field',
       RunOnFirstRender: 'field',
@@ -105,7 +113,7 @@ const TEMPLATE = rulesOf<Template>({
   LeftDelim: 'field',
   RightDelim: 'field',
   Envvars: 'field',
-  Wait: object(rulesOf<TemplateWait>({ Min: 'field', Max: 'field' })),
+  Wait: objectRule(rulesOf<TemplateWait>({ Min: 'field', Max: 'field' })),
   ErrMissingKey: 'field',
 })
 
@@ -126,7 +134,7 @@ const STORAGE_PLUGIN = rulesOf<CsiPluginConfig>({
 })
 
 const SECRET_STORE = rulesOf<SecretStoreBlock>({
-  Policies: set,
+  Policies: stringSet,
   Role: 'field',
   Namespace: 'field',
   Cluster: 'field',
@@ -141,7 +149,7 @@ const SECRET = rulesOf<TaskSecret>({
   Name: 'field',
   Provider: 'field',
   Path: 'field',
-  Config: tree,
+  Config: treeRule,
   Env: 'entries',
 })
 
@@ -151,43 +159,43 @@ const CRON = rulesOf<NonNullable<TaskSchedule['Cron']>>({
   Timezone: 'field',
 })
 
-/** The name is what tasks are paired by. */
+/** Tasks are matched by name. */
 export const TASK = rulesOf<Task>({
   Name: 'unseen',
   Driver: 'field',
   User: 'field',
-  Config: tree,
+  Config: treeRule,
   Env: 'entries',
   Services: services,
-  Templates: objects('Template', TEMPLATE, by('DestPath')),
+  Templates: objectsRule('Template', TEMPLATE, byField('DestPath')),
   Constraints: constraints,
   Affinities: affinities,
-  Resources: object(RESOURCES),
-  RestartPolicy: object(RESTART),
-  DispatchPayload: object(rulesOf<DispatchPayload>({ File: 'field' })),
+  Resources: objectRule(RESOURCES),
+  RestartPolicy: objectRule(RESTART),
+  DispatchPayload: objectRule(rulesOf<DispatchPayload>({ File: 'field' })),
   Meta: 'entries',
   KillTimeout: 'field',
   KillSignal: 'field',
   Kind: 'field',
-  LogConfig: object(
+  LogConfig: objectRule(
     rulesOf<LogConfig>({ Disabled: 'field', MaxFiles: 'field', MaxFileSizeMB: 'field' }),
   ),
-  Artifacts: objects('Artifact', ARTIFACT, by('RelativeDest')),
+  Artifacts: objectsRule('Artifact', ARTIFACT, byField('RelativeDest')),
   Leader: 'field',
-  Lifecycle: object(rulesOf<TaskLifecycle>({ Hook: 'field', Sidecar: 'field' })),
+  Lifecycle: objectRule(rulesOf<TaskLifecycle>({ Hook: 'field', Sidecar: 'field' })),
   ShutdownDelay: 'field',
-  ScalingPolicies: objects('Scaling', SCALING, by('Type')),
-  CSIPluginConfig: object(STORAGE_PLUGIN),
-  VolumeMounts: objects('VolumeMount', VOLUME_MOUNT, by('Destination')),
-  SecretStore: object(SECRET_STORE),
-  Secrets: objects('Secret', SECRET, by('Name')),
-  Discovery: object(DISCOVERY),
-  Identity: object(IDENTITY),
-  Identities: objects('Identity', IDENTITY, by('Name')),
-  Actions: objects(
+  ScalingPolicies: objectsRule('Scaling', SCALING, byField('Type')),
+  CSIPluginConfig: objectRule(STORAGE_PLUGIN),
+  VolumeMounts: objectsRule('VolumeMount', VOLUME_MOUNT, byField('Destination')),
+  SecretStore: objectRule(SECRET_STORE),
+  Secrets: objectsRule('Secret', SECRET, byField('Name')),
+  Discovery: objectRule(DISCOVERY),
+  Identity: objectRule(IDENTITY),
+  Identities: objectsRule('Identity', IDENTITY, byField('Name')),
+  Actions: objectsRule(
     'Action',
-    rulesOf<TaskAction>({ Name: 'field', Command: 'field', Args: list }),
-    by('Name'),
+    rulesOf<TaskAction>({ Name: 'field', Command: 'field', Args: stringList }),
+    byField('Name'),
   ),
-  Schedule: object(rulesOf<TaskSchedule>({ Cron: object(CRON) })),
+  Schedule: objectRule(rulesOf<TaskSchedule>({ Cron: objectRule(CRON) })),
 })

@@ -1,8 +1,8 @@
 import type { GovernanceRecord } from '@reeve/contract'
 
 /**
- * A stored record under the names of its document, for events: the row, and nothing that is worked
- * out for a caller. Rows of this kind hold no secrets.
+ * Converts a row to an event record with attribute names of the API. Such rows contain no secrets
+ * and no values computed for a caller.
  */
 export function governanceRecord(
   type: string,
@@ -12,26 +12,27 @@ export function governanceRecord(
   return { id, type, attributes: Object.fromEntries(attributes) }
 }
 
-const TIME = /(?:At)?Ms$/
+const TIME_SUFFIX = /(?:At)?Ms$/
 
-/** `createdMs` is `created-at`, and a moment on the wire. */
+/** Converts `createdMs` to `created-at` with an ISO time. */
 function attributeOf(name: string, value: unknown): [string, unknown] {
-  if (!TIME.test(name)) return [hyphenated(name), isPlain(value) ? inner(value) : value]
+  if (!TIME_SUFFIX.test(name))
+    return [toKebabCase(name), isPlainObject(value) ? withHyphenatedKeys(value) : value]
   const time = typeof value === 'number' ? new Date(value).toISOString() : null
-  return [hyphenated(name.replace(TIME, 'At')), time]
+  return [toKebabCase(name.replace(TIME_SUFFIX, 'At')), time]
 }
 
-function isPlain(value: unknown): value is object {
+function isPlainObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A part of a record, such as a lock. Rows are not deeper than that. */
-function inner(value: object): object {
+/** Converts the keys of a nested object, such as a lock. Rows have only one level of nesting. */
+function withHyphenatedKeys(value: object): object {
   return Object.fromEntries(
-    Object.entries(value).map(([name, part]): [string, unknown] => [hyphenated(name), part]),
+    Object.entries(value).map(([name, part]): [string, unknown] => [toKebabCase(name), part]),
   )
 }
 
-function hyphenated(name: string): string {
+function toKebabCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

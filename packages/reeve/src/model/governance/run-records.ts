@@ -1,6 +1,6 @@
 import type { GovernanceRecord } from '@reeve/contract'
 import type {
-  JudgedSetRow,
+  PolicySetResultRow,
   PolicyCheckRow,
   PolicyEvaluationRow,
   PolicySetOutcomeRow,
@@ -23,7 +23,7 @@ export function runRecord(run: RunRow): GovernanceRecord {
       'created-by-id': run.createdById,
       message: run.message,
       status: run.status,
-      'status-timestamps': timesOf(run.statusMs),
+      'status-timestamps': isoTimes(run.statusMs),
       source: run.source,
       'commit-sha': run.commitSha,
       'is-destroy': run.isDestroy,
@@ -36,32 +36,32 @@ export function runRecord(run: RunRow): GovernanceRecord {
       'target-addrs': run.targetAddresses,
       'replace-addrs': run.replaceAddresses,
       variables: run.variableNames.map((key) => ({ key })),
-      'created-at': timeText(run.createdMs),
+      'created-at': isoTime(run.createdMs),
     },
   }
 }
 
 /** States of a check before it has a result. */
-const UNDECIDED: ReadonlySet<string> = new Set(['pending', 'unreachable', 'canceled'])
+const STATUSES_WITHOUT_RESULT: ReadonlySet<string> = new Set(['pending', 'unreachable', 'canceled'])
 
 export function policyCheckRecord(check: PolicyCheckRow): GovernanceRecord {
-  const sets = UNDECIDED.has(check.status) ? null : check.sets
+  const sets = STATUSES_WITHOUT_RESULT.has(check.status) ? null : check.sets
   const { override } = check
   return {
     id: check.id,
     type: 'policy-checks',
     attributes: {
-      ...ownersOf(check),
+      ...runReference(check),
       status: check.status,
-      'status-timestamps': timesOf(check.statusMs),
+      'status-timestamps': isoTimes(check.statusMs),
       'duration-ms': check.durationMs,
-      'policy-sets': sets?.map(judgedSet) ?? null,
+      'policy-sets': sets?.map(policySetResult) ?? null,
       override:
         override === null
           ? null
           : {
               'user-id': override.byId,
-              'overridden-at': timeText(override.atMs),
+              'overridden-at': isoTime(override.atMs),
               comment: override.comment,
             },
     },
@@ -73,15 +73,15 @@ export function policyEvaluationRecord(evaluation: PolicyEvaluationRow): Governa
     id: evaluation.id,
     type: 'policy-evaluations',
     attributes: {
-      ...ownersOf(evaluation),
+      ...runReference(evaluation),
       'task-stage-id': evaluation.stageId,
       status: evaluation.status,
-      'status-timestamps': timesOf(evaluation.statusMs),
+      'status-timestamps': isoTimes(evaluation.statusMs),
       'policy-kind': evaluation.kind,
       'policy-tool-version': evaluation.toolVersion,
       'result-count': evaluation.counts,
-      'created-at': timeText(evaluation.createdMs),
-      'updated-at': timeText(evaluation.updatedMs),
+      'created-at': isoTime(evaluation.createdMs),
+      'updated-at': isoTime(evaluation.updatedMs),
     },
   }
 }
@@ -91,25 +91,25 @@ export function policySetOutcomeRecord(outcome: PolicySetOutcomeRow): Governance
     id: outcome.id,
     type: 'policy-set-outcomes',
     attributes: {
-      ...ownersOf(outcome),
+      ...runReference(outcome),
       'policy-evaluation-id': outcome.evaluationId,
       'policy-set-id': outcome.policySetId,
-      ...judgedSet(outcome),
+      ...policySetResult(outcome),
     },
   }
 }
 
-interface OfRun {
+interface RunReference {
   readonly organizationId: string
   readonly workspaceId: string
   readonly runId: string
 }
 
-function ownersOf({ organizationId, workspaceId, runId }: OfRun) {
+function runReference({ organizationId, workspaceId, runId }: RunReference) {
   return { 'organization-id': organizationId, 'workspace-id': workspaceId, 'run-id': runId }
 }
 
-function judgedSet(set: Omit<JudgedSetRow, 'id'>) {
+function policySetResult(set: Omit<PolicySetResultRow, 'id'>) {
   return {
     outcomes: set.outcomes,
     error: set.error,
@@ -121,12 +121,12 @@ function judgedSet(set: Omit<JudgedSetRow, 'id'>) {
   }
 }
 
-function timesOf(times: StatusTimes): Readonly<Record<string, string>> {
+function isoTimes(times: StatusTimes): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(times).map(([name, ms]): [string, string] => [name, timeText(ms)]),
+    Object.entries(times).map(([name, ms]): [string, string] => [name, isoTime(ms)]),
   )
 }
 
-function timeText(ms: number): string {
+function isoTime(ms: number): string {
   return new Date(ms).toISOString()
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Job } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
-import { jobSpecChanged, jobUpdateRefusal } from './job-change.ts'
+import { jobSpecChanged, jobUpdateProblem } from './job-change.ts'
 
 const stored: Job = {
   ...aJob({ groups: [aGroup({ Scaling: { ID: 'policy-1', Max: 3 } })] }),
@@ -18,7 +18,7 @@ const stored: Job = {
 }
 const submitted = aJob({ groups: [aGroup({ Scaling: { Max: 3 } })] })
 
-test('spec change: what servers write is no change', () => {
+test('spec change: server fields are ignored', () => {
   assert.equal(jobSpecChanged(stored, submitted), false)
 })
 
@@ -38,9 +38,9 @@ const changes: readonly { name: string; job: Job }[] = [
   },
 ]
 for (const { name, job } of changes)
-  test(`spec change: ${name} is one`, () => assert.equal(jobSpecChanged(stored, job), true))
+  test(`spec change: ${name} is a change`, () => assert.equal(jobSpecChanged(stored, job), true))
 
-test('spec change: the order of keys is none', () => {
+test('spec change: key order is ignored', () => {
   const job = (config: Record<string, unknown>): Job =>
     aJob({ groups: [aGroup({ tasks: [aTask({ Config: config })] })] })
   assert.equal(
@@ -96,4 +96,4 @@ const refusals: readonly {
 ]
 for (const { before, after, want } of refusals)
   test(`job update: ${want ?? 'allowed'}`, () =>
-    assert.equal(jobUpdateRefusal(before, after), want))
+    assert.equal(jobUpdateProblem(before, after), want))

@@ -35,7 +35,7 @@ function specOf(job: Job): Partial<Job> {
  * Removes the IDs of scaling policies, which are assigned at registration and kept across versions.
  */
 function withoutScalingIds(group: TaskGroup): TaskGroup {
-  const clean = (policy: ScalingPolicy): ScalingPolicy => ({
+  const withoutId = (policy: ScalingPolicy): ScalingPolicy => ({
     ...policy,
     ID: '',
     CreateIndex: 0,
@@ -43,10 +43,10 @@ function withoutScalingIds(group: TaskGroup): TaskGroup {
   })
   return {
     ...group,
-    Scaling: group.Scaling === null ? null : clean(group.Scaling),
+    Scaling: group.Scaling === null ? null : withoutId(group.Scaling),
     Tasks: group.Tasks.map((task) => ({
       ...task,
-      ScalingPolicies: task.ScalingPolicies?.map(clean) ?? null,
+      ScalingPolicies: task.ScalingPolicies?.map(withoutId) ?? null,
     })),
   }
 }
@@ -55,7 +55,7 @@ function withoutScalingIds(group: TaskGroup): TaskGroup {
  * Returns the reason why a job may not replace the stored one of the same ID, or be the first
  * version; undefined if it may. The texts are part of the contract.
  */
-export function jobUpdateRefusal(before: Job | undefined, after: Job): string | undefined {
+export function jobUpdateProblem(before: Job | undefined, after: Job): string | undefined {
   if (before === undefined)
     return after.Dispatched ? "job can't be submitted with 'Dispatched' set" : undefined
   if (before.Type !== after.Type)

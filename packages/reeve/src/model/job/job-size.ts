@@ -9,7 +9,7 @@ import { LIMITS } from '../limits.ts'
  * 0007).
  */
 export function jobSizeProblem(job: Input<Job>): string | undefined {
-  const partCount = partsOf(job)
+  const partCount = countParts(job)
   if (partCount > LIMITS.jobPartsMax)
     return `Job has ${partCount} task groups and tasks; at most ${LIMITS.jobPartsMax} are allowed`
   if (countEntries(job, LIMITS.jobEntriesMax) > LIMITS.jobEntriesMax)
@@ -20,22 +20,28 @@ export function jobSizeProblem(job: Input<Job>): string | undefined {
 }
 
 /** Counts the regex instructions of all constraints and affinities of a job or another object. */
-export function patternInstructions(job: Pick<Input<Job>, 'TaskGroups'> & Constrained): number {
-  let size = patternsOf(job, 0)
+export function patternInstructions(
+  job: Pick<Input<Job>, 'TaskGroups'> & ConstrainedBlock,
+): number {
+  let size = addPatternInstructions(job, 0)
   for (const group of job.TaskGroups ?? []) {
-    size = patternsOf(group, size)
+    size = addPatternInstructions(group, size)
     for (const task of group.Tasks ?? []) {
-      size = patternsOf(task, size)
-      for (const device of task.Resources?.Devices ?? []) size = patternsOf(device, size)
+      size = addPatternInstructions(task, size)
+      for (const device of task.Resources?.Devices ?? [])
+        size = addPatternInstructions(device, size)
     }
   }
   return size
 }
 
-type Constrained = Pick<Input<Job>, 'Constraints' | 'Affinities'>
+type ConstrainedBlock = Pick<Input<Job>, 'Constraints' | 'Affinities'>
 
 /** Adds the instructions of one block, until the limit is exceeded. */
-function patternsOf({ Constraints, Affinities }: Constrained, before: number): number {
+function addPatternInstructions(
+  { Constraints, Affinities }: ConstrainedBlock,
+  before: number,
+): number {
   let size = before
   for (const rules of [Constraints, Affinities])
     for (const { Operand, RTarget } of rules ?? [])
@@ -45,15 +51,17 @@ function patternsOf({ Constraints, Affinities }: Constrained, before: number): n
 }
 
 /** Size above which operations on a job take more than a few milliseconds. */
-const LARGE_PARTS = 100
-const LARGE_ENTRIES = 1_000
+const LARGE_JOB_PARTS = 100
+const LARGE_JOB_ENTRIES = 1_000
 
 /** Reports whether work on a job should be sliced, to yield to other requests. */
 export function isLargeJob(job: Input<Job>): boolean {
-  return partsOf(job) > LARGE_PARTS || countEntries(job, LARGE_ENTRIES) > LARGE_ENTRIES
+  return (
+    countParts(job) > LARGE_JOB_PARTS || countEntries(job, LARGE_JOB_ENTRIES) > LARGE_JOB_ENTRIES
+  )
 }
 
-function partsOf({ TaskGroups }: Input<Job>): number {
+function countParts({ TaskGroups }: Input<Job>): number {
   const groups = TaskGroups ?? []
   return groups.reduce((count, { Tasks }) => count + (Tasks?.length ?? 0), groups.length)
 }
@@ -62,21 +70,21 @@ function partsOf({ TaskGroups }: Input<Job>): number {
  * Maximum number of fields of a record in the contract: a larger object is a map, whose entries
  * count.
  */
-const FIELDS_MAX = 64
+const RECORD_FIELDS_MAX = 64
 
 /**
  * Counts entries of all lists and large maps, until the limit is exceeded. Fields of records do not
  * count, so that defaults do not change the size of a job.
  */
 function countEntries(root: unknown, max: number): number {
-  const open: unknown[] = [root]
+  const pending: unknown[] = [root]
   let count = 0
-  while (open.length > 0 && count <= max) {
-    const value = open.pop()
+  while (pending.length > 0 && count <= max) {
+    const value = pending.pop()
     if (typeof value !== 'object' || value === null) continue
     const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
-    if (Array.isArray(value) || inner.length > FIELDS_MAX) count += inner.length
-    if (count <= max) for (const one of inner) open.push(one)
+    if (Array.isArray(value) || inner.length > RECORD_FIELDS_MAX) count += inner.length
+    if (count <= max) for (const one of inner) pending.push(one)
   }
   return count
 }

@@ -2,7 +2,7 @@ import type { Job, JobStub, JobSummary } from '@reeve/contract'
 import { isParameterized } from './job-change.ts'
 import { newSummary } from './job-summary.ts'
 
-/** `Meta` is listed only on demand, and then only when there is any. */
+/** Returns the list entry of a job; `Meta` is included only if requested and not empty. */
 export function jobStub(
   job: Job,
   summary: JobSummary | undefined,

@@ -1,9 +1,9 @@
-/** Whether jobs of the type run once on every node rather than so many times anywhere. */
+/** Reports whether jobs of the type run on every feasible node. */
 export function isSystemType(type: string): boolean {
   return type === 'system' || type === 'sysbatch'
 }
 
-/** Whether the work of jobs of the type is done when it ends well. */
+/** Reports whether allocations of the type can complete. */
 export function isBatchType(type: string): boolean {
   return type === 'batch' || type === 'sysbatch'
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job } from '@reeve/contract'
 import { aJob } from '../../../test/build/index.ts'
-import { jobInRegion, multiregionProblem, waitsForRegions } from './region-job.ts'
+import { jobInRegion, multiregionProblem, startsPending } from './region-job.ts'
 
 const job: Input<Job> = {
   ID: 'web',
@@ -12,11 +12,11 @@ const job: Input<Job> = {
   TaskGroups: [{ Name: 'app' }, { Name: 'db', Count: 2 }, { Name: 'none', Count: 0 }],
 }
 
-test('a job in a region: what the region does not say is as the job says', () => {
+test('job in a region: unset region fields use the job', () => {
   assert.deepEqual(jobInRegion(job, { Name: 'eu' }), job)
 })
 
-test('a job in a region: the region rules datacenters, pool, meta and counts that are not set', () => {
+test('job in a region: region overrides datacenters, pool, meta, counts', () => {
   const region = {
     Name: 'eu',
     Count: 5,
@@ -64,19 +64,19 @@ const problems = [
   },
 ]
 for (const { name, says, Strategy = null, Regions } of problems)
-  test(`regions of a job: ${name} is wrong`, () => {
+  test(`regions of a job: ${name} is invalid`, () => {
     assert.match(multiregionProblem({ Multiregion: { Strategy, Regions } }) ?? '', says)
   })
 
-test('regions of a job: none, and regions that are named, are right', () => {
+test('regions of a job: none and named regions are valid', () => {
   assert.equal(multiregionProblem(aJob()), undefined)
   assert.equal(multiregionProblem({ Multiregion: { Strategy: null, Regions: regions } }), undefined)
 })
 
-test('regions of a job: those behind the first few wait', () => {
+test('regions of a job: regions beyond max_parallel wait', () => {
   const waiting = (MaxParallel: number) =>
     ['a', 'b', 'c'].filter((name) =>
-      waitsForRegions(
+      startsPending(
         { Multiregion: { Strategy: { MaxParallel, OnFailure: '' }, Regions: regions } },
         name,
       ),

@@ -9,8 +9,8 @@ export function multiregionProblem({ Multiregion }: Pick<Job, 'Multiregion'>): s
   const names = Multiregion.Regions.map(({ Name }) => Name)
   if (names.length === 0) return 'Multiregion must list at least one region'
   if (names.includes('')) return 'Multiregion region must have a name'
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) return `Multiregion lists region "${twice}" twice`
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index)
+  if (duplicate !== undefined) return `Multiregion lists region "${duplicate}" twice`
   if (Multiregion.Regions.some(({ Count }) => Count < 0))
     return 'Multiregion region count must be >= 0'
   const { MaxParallel = 0, OnFailure = '' } = Multiregion.Strategy ?? {}
@@ -41,16 +41,13 @@ export function jobInRegion(job: Input<Job>, region: Input<MultiregionRegion>): 
 }
 
 /** Reports whether regions deploy in turn and complete their deployments together. */
-export function isCoordinated({ Multiregion }: Pick<Job, 'Multiregion'>): boolean {
+export function hasMultiregionStrategy({ Multiregion }: Pick<Job, 'Multiregion'>): boolean {
   return Multiregion !== null && Multiregion.Strategy !== null && Multiregion.Regions.length > 1
 }
 
 /** Reports whether a region waits for others: all but the first `max_parallel` do. */
-export function waitsForRegions(
-  { Multiregion }: Pick<Job, 'Multiregion'>,
-  region: string,
-): boolean {
-  const together = Multiregion?.Strategy?.MaxParallel ?? 0
-  if (Multiregion === null || together === 0) return false
-  return Multiregion.Regions.findIndex(({ Name }) => Name === region) >= together
+export function startsPending({ Multiregion }: Pick<Job, 'Multiregion'>, region: string): boolean {
+  const maxParallel = Multiregion?.Strategy?.MaxParallel ?? 0
+  if (Multiregion === null || maxParallel === 0) return false
+  return Multiregion.Regions.findIndex(({ Name }) => Name === region) >= maxParallel
 }

@@ -25,7 +25,7 @@ export function withOrigin(job: Job, origin: VersionOrigin | undefined): Job {
 }
 
 /** Returns the origin of a version, for its deployment. */
-export function originOf(job: OriginFields): Pick<Deployment, keyof OriginFields> {
+export function originFieldsOf(job: OriginFields): Pick<Deployment, keyof OriginFields> {
   const { SubmittedBy, Origin, Message } = job
   return {
     ...(SubmittedBy === undefined ? {} : { SubmittedBy }),

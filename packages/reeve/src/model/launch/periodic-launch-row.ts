@@ -23,7 +23,7 @@ export interface PeriodicLaunchRow {
  * Reports whether the schedule of the job is active. It is not for a job that is stopped, disabled
  * or parameterized.
  */
-export function isLaunchedByTime(job: Job): boolean {
+export function isActivePeriodic(job: Job): boolean {
   return job.Periodic !== null && job.Periodic.Enabled && !job.Stop && !isParameterized(job)
 }
 
@@ -31,13 +31,13 @@ export function isLaunchedByTime(job: Job): boolean {
  * Returns the record of a new version: a new one, the existing one (`keep`), or none. An unchanged
  * schedule keeps its record, so that no launch is lost by an update; a changed one starts now.
  */
-export function launchRecord(
+export function launchRecordAfterUpdate(
   before: Job | undefined,
   after: Job,
   nowMs: number,
 ): PeriodicLaunchRow | 'keep' | undefined {
-  if (!isLaunchedByTime(after)) return undefined
-  const applied = before !== undefined && isLaunchedByTime(before)
+  if (!isActivePeriodic(after)) return undefined
+  const applied = before !== undefined && isActivePeriodic(before)
   if (applied && isEqual(before.Periodic, after.Periodic)) return 'keep'
   return launchRecordAt(after, nowMs)
 }
@@ -50,6 +50,6 @@ export function launchRecordAt(
   return { Namespace, ID, Done: nsFromMs(doneMs), CreateIndex: 0, ModifyIndex: 0 }
 }
 
-export function doneMsOf(row: PeriodicLaunchRow): number {
+export function lastLaunchMs(row: PeriodicLaunchRow): number {
   return msFromNs(row.Done)
 }

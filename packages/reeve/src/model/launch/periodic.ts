@@ -1,6 +1,6 @@
 import type { Job, PeriodicConfig } from '@reeve/contract'
 import { nextCronTime, parseCron, type OffsetAt } from '../../lang/cron/index.ts'
-import { retargeted } from '../scaling/settle-policies.ts'
+import { retargetPolicies } from '../scaling/settle-policies.ts'
 
 export type { OffsetAt } from '../../lang/cron/index.ts'
 
@@ -23,9 +23,9 @@ export function nextLaunchMs(
 }
 
 /** Delay above which a launch counts as missed rather than late. */
-const SLOW_MS_MAX = 60_000
+const MISSED_LAUNCH_MS = 60_000
 
-export interface DueLaunch {
+export interface PeriodicLaunchInput {
   readonly periodic: PeriodicConfig
   /** Scheduled time of the launch; not in the future. */
   readonly dueMs: number
@@ -46,13 +46,13 @@ export interface LaunchDecision {
  * Decides about a launch that is due. An overlapping launch is skipped if overlap is prohibited.
  * Launches that were missed while no server ran are replaced by one immediate launch.
  */
-export function decideLaunch(due: DueLaunch): LaunchDecision {
-  const { dueMs, nowMs, periodic } = due
-  const followingMs = nextLaunchMs(periodic, dueMs, due.offsetAt) ?? Infinity
-  const isMissed = nowMs - dueMs > SLOW_MS_MAX || followingMs <= nowMs
+export function decideLaunch(input: PeriodicLaunchInput): LaunchDecision {
+  const { dueMs, nowMs, periodic } = input
+  const followingMs = nextLaunchMs(periodic, dueMs, input.offsetAt) ?? Infinity
+  const isMissed = nowMs - dueMs > MISSED_LAUNCH_MS || followingMs <= nowMs
   const doneMs = isMissed ? nowMs : dueMs
-  const isPassedOver = periodic.ProhibitOverlap && due.isOverlapping
-  return { launchMs: isPassedOver ? undefined : doneMs, doneMs }
+  const isSkipped = periodic.ProhibitOverlap && input.isOverlapping
+  return { launchMs: isSkipped ? undefined : doneMs, doneMs }
 }
 
 /** Returns `<parent>/periodic-<unix seconds of the launch>`. */
@@ -62,17 +62,17 @@ function periodicChildId(parentId: string, launchMs: number): string {
 
 /** Returns the child job of a periodic launch, as it would be submitted. */
 export function periodicChild(parent: Job, launchMs: number): Job {
-  return { ...childOf(parent, periodicChildId(parent.ID, launchMs)), Periodic: null }
+  return { ...childJob(parent, periodicChildId(parent.ID, launchMs)), Periodic: null }
 }
 
 /** Returns the child of a job: everything except fields that servers set on the parent. */
-export function childOf(parent: Job, id: string): Job {
+export function childJob(parent: Job, id: string): Job {
   return {
     ...parent,
     ID: id,
     Name: id,
     ParentID: parent.ID,
-    TaskGroups: retargeted(parent.TaskGroups, id),
+    TaskGroups: retargetPolicies(parent.TaskGroups, id),
     Stop: false,
     Status: 'pending',
     StatusDescription: '',

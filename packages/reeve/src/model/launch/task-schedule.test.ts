@@ -84,7 +84,7 @@ for (const { name, cron, now, isOpen, changes } of cases)
     assert.deepEqual(window, { isOpen, changesMs: Date.parse(changes) })
   })
 
-test('schedule of a task: a window that never opens again', () => {
+test('schedule of a task: window that never reopens', () => {
   const around = { nowMs: Date.parse('2026-11-18T06:00:00Z'), offsetAt, localZone: 'UTC' }
   const Cron = { Start: '0 6 * * * 2020', End: '0 7', Timezone: '' }
   assert.deepEqual(scheduleWindow({ Cron }, around), { isOpen: false, changesMs: undefined })

@@ -1,11 +1,11 @@
 import type { NodeJoinTokenStub, NodeRevocation } from '@reeve/contract'
 
-/** A join token as it is stored: its secret is shown once, so the hash is enough. */
+/** A stored join token. Its secret is shown once, so only the hash is stored. */
 export interface NodeJoinTokenRow extends NodeJoinTokenStub {
   readonly SecretHash: string
 }
 
-/** Outlives the row of its node, so that a node that was purged or collected stays refused. */
+/** Revocation of a node. Outlives the row of the node, so that a purged node is still rejected. */
 export interface NodeRevocationRow extends NodeRevocation {
   readonly SecretHash: string
 }

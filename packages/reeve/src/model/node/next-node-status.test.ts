@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isStatusNews, nextNodeStatus, type NodeStatusFacts } from './next-node-status.ts'
+import { triggersEvaluations, nextNodeStatus, type NodeStatusInputs } from './next-node-status.ts'
 
-const FACTS: NodeStatusFacts = { awaitsReports: false, hasPool: true, mayReconnect: false }
+const FACTS: NodeStatusInputs = { awaitsReports: false, hasPool: true, mayReconnect: false }
 
 const moves = [
   { name: 'a new node that says hello is ready', from: undefined, contact: 'hello', to: 'ready' },
@@ -110,5 +110,5 @@ const news = [
 ] as const
 for (const [before, after, isNews] of news)
   test(`node status: ${before} to ${after} ${isNews ? 'has' : 'does not have'} jobs evaluated`, () => {
-    assert.equal(isStatusNews(before, after), isNews)
+    assert.equal(triggersEvaluations(before, after), isNews)
   })

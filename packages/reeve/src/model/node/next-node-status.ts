@@ -7,9 +7,9 @@ import type { NodeStatus } from '@reeve/contract'
  * - `heartbeat`: it sent any message
  * - `silence`: its heartbeat deadline expired
  */
-export type NodeContact = 'hello' | 'heartbeat' | 'silence'
+export type NodeSignal = 'hello' | 'heartbeat' | 'silence'
 
-export interface NodeStatusFacts {
+export interface NodeStatusInputs {
   /**
    * True if it has allocations that should run, and has not reported them since it was
    * disconnected.
@@ -21,45 +21,45 @@ export interface NodeStatusFacts {
   readonly mayReconnect: boolean
 }
 
-type Move = (facts: NodeStatusFacts) => NodeStatus
+type Transition = (facts: NodeStatusInputs) => NodeStatus
 
-const settled: Move = ({ awaitsReports, hasPool }) =>
+const afterHeartbeat: Transition = ({ awaitsReports, hasPool }) =>
   awaitsReports || !hasPool ? 'initializing' : 'ready'
-const gone: Move = ({ mayReconnect }) => (mayReconnect ? 'disconnected' : 'down')
-const always =
-  (status: NodeStatus): Move =>
+const afterMiss: Transition = ({ mayReconnect }) => (mayReconnect ? 'disconnected' : 'down')
+const toStatus =
+  (status: NodeStatus): Transition =>
   () =>
     status
 
 /** Transitions by status; `unknown` stands for a node that is not registered. */
-const MOVES = {
-  unknown: { hello: settled, heartbeat: settled, silence: always('down') },
-  initializing: { hello: settled, heartbeat: settled, silence: gone },
+const TRANSITIONS = {
+  unknown: { hello: afterHeartbeat, heartbeat: afterHeartbeat, silence: toStatus('down') },
+  initializing: { hello: afterHeartbeat, heartbeat: afterHeartbeat, silence: afterMiss },
   // A channel that broke and was restored in time: nothing was missed.
-  ready: { hello: always('ready'), heartbeat: always('ready'), silence: gone },
+  ready: { hello: toStatus('ready'), heartbeat: toStatus('ready'), silence: afterMiss },
   // Goes through `initializing` until it has reported the allocations marked unknown.
   disconnected: {
-    hello: always('initializing'),
-    heartbeat: always('initializing'),
-    silence: gone,
+    hello: toStatus('initializing'),
+    heartbeat: toStatus('initializing'),
+    silence: afterMiss,
   },
-  down: { hello: settled, heartbeat: settled, silence: always('down') },
-} as const satisfies Record<NodeStatus | 'unknown', Record<NodeContact, Move>>
+  down: { hello: afterHeartbeat, heartbeat: afterHeartbeat, silence: toStatus('down') },
+} as const satisfies Record<NodeStatus | 'unknown', Record<NodeSignal, Transition>>
 
 /** Returns the status of a node after a contact or its absence. */
 export function nextNodeStatus(
   status: NodeStatus | undefined,
-  contact: NodeContact,
-  facts: NodeStatusFacts,
+  signal: NodeSignal,
+  inputs: NodeStatusInputs,
 ): NodeStatus {
-  return MOVES[status ?? 'unknown'][contact](facts)
+  return TRANSITIONS[status ?? 'unknown'][signal](inputs)
 }
 
 /**
  * Reports whether a status change requires evaluating the jobs of a node. From down to initializing
  * the node gains no capacity.
  */
-export function isStatusNews(before: NodeStatus | undefined, after: NodeStatus): boolean {
+export function triggersEvaluations(before: NodeStatus | undefined, after: NodeStatus): boolean {
   if (before === after) return false
   return after !== 'initializing' || before === 'disconnected'
 }

@@ -2,7 +2,7 @@ import type { Job, TaskGroup } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
 
 /** A scaling request. */
-export interface ScaleWish {
+export interface ScaleAction {
   readonly group: string
   /** Undefined if only an event is recorded. */
   readonly count: number | undefined
@@ -12,18 +12,18 @@ export interface ScaleWish {
 }
 
 /** Returns the problem of a request, independent of the job; the texts are part of the contract. */
-export function scaleRequestProblem(wish: ScaleWish): string | undefined {
-  const { count } = wish
-  if (wish.group === '') return 'missing task group name for scaling action'
+export function scaleRequestProblem(action: ScaleAction): string | undefined {
+  const { count } = action
+  if (action.group === '') return 'missing task group name for scaling action'
   if (count !== undefined && count < 0) return "scaling action count can't be negative"
-  if (count !== undefined && wish.isError)
+  if (count !== undefined && action.isError)
     return 'scaling action should not contain count if error is true'
   if (count !== undefined && count > Number.MAX_SAFE_INTEGER)
     return `new scaling count is too large for TaskGroup.Count (int): ${count}`
   // One of them is required; an error flag that is false does not count.
-  if (wish.message === '' && !wish.isError)
+  if (action.message === '' && !action.isError)
     return 'scaling action needs a message or an error: one of Message or Error must be provided'
-  const size = JSON.stringify([wish.message, wish.meta]).length
+  const size = JSON.stringify([action.message, action.meta]).length
   return size > LIMITS.scalingEventCharsMax
     ? `message and meta of a scaling action exceed maximum size; ${size} > ${LIMITS.scalingEventCharsMax}`
     : undefined
@@ -33,14 +33,16 @@ export function scaleRequestProblem(wish: ScaleWish): string | undefined {
  * Returns the reason why a group of the job cannot have the count; undefined if it can. Checked in
  * the same order as peers do.
  */
-export function scaleProblem(job: Job, wish: ScaleWish): string | undefined {
-  const { count } = wish
+export function scaleTargetProblem(job: Job, action: ScaleAction): string | undefined {
+  const { count } = action
   if (job.Type === 'system' && (count ?? 0) > 1)
     return 'jobs of type "system" can only be scaled between 0 and 1'
-  const group = job.TaskGroups.find(({ Name }) => Name === wish.group)
+  const group = job.TaskGroups.find(({ Name }) => Name === action.group)
   if (group === undefined)
-    return `task group ${JSON.stringify(wish.group)} specified for scaling does not exist in job`
-  return count === undefined ? undefined : (boundsProblem(group, count) ?? totalProblem(job, wish))
+    return `task group ${JSON.stringify(action.group)} specified for scaling does not exist in job`
+  return count === undefined
+    ? undefined
+    : (boundsProblem(group, count) ?? totalProblem(job, action))
 }
 
 function boundsProblem({ Scaling: policy }: TaskGroup, count: number): string | undefined {
@@ -52,17 +54,17 @@ function boundsProblem({ Scaling: policy }: TaskGroup, count: number): string | 
   return undefined
 }
 
-function totalProblem(job: Job, wish: ScaleWish): string | undefined {
-  const total = withCount(job, wish).TaskGroups.reduce((sum, group) => sum + group.Count, 0)
+function totalProblem(job: Job, action: ScaleAction): string | undefined {
+  const total = withCount(job, action).TaskGroups.reduce((sum, group) => sum + group.Count, 0)
   return total > LIMITS.jobCountMax
     ? `total count was greater than configured job_max_count: ${total} > ${LIMITS.jobCountMax}`
     : undefined
 }
 
 /** Returns the job with the count in the group; the same object if nothing changes. */
-export function withCount(job: Job, { group, count }: ScaleWish): Job {
-  const isOther = (one: TaskGroup): boolean => one.Name === group && one.Count !== count
-  if (count === undefined || !job.TaskGroups.some(isOther)) return job
-  const groups = job.TaskGroups.map((one) => (isOther(one) ? { ...one, Count: count } : one))
+export function withCount(job: Job, { group, count }: ScaleAction): Job {
+  const needsChange = (one: TaskGroup): boolean => one.Name === group && one.Count !== count
+  if (count === undefined || !job.TaskGroups.some(needsChange)) return job
+  const groups = job.TaskGroups.map((one) => (needsChange(one) ? { ...one, Count: count } : one))
   return { ...job, TaskGroups: groups }
 }

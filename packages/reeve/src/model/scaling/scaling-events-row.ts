@@ -1,7 +1,7 @@
 import type { ScalingEvent } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
 
-/** The latest scaling events of one group: kept across versions of its job. */
+/** The latest scaling events of one group, kept across versions of its job. */
 export interface ScalingEventsRow {
   readonly Namespace: string
   readonly JobID: string
@@ -12,7 +12,7 @@ export interface ScalingEventsRow {
   readonly ModifyIndex: number
 }
 
-/** The row with one event more; the oldest goes when there are too many. */
+/** Prepends an event; the oldest is dropped beyond the limit. */
 export function withScalingEvent(
   before: readonly ScalingEvent[],
   event: ScalingEvent,

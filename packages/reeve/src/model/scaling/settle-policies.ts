@@ -3,7 +3,7 @@ import type { IdSource } from '@reeve/kit/clock.ts'
 import { isEqual } from '../deep-equal.ts'
 
 /** A job whose scaling policies have IDs, with the changes of the stored policies. */
-export interface SettledPolicies {
+export interface PolicyChanges {
   readonly job: Job
   /** New and changed policies. */
   readonly changed: readonly ScalingPolicy[]
@@ -16,44 +16,44 @@ export interface SettledPolicies {
  * unchanged. IDs set by the caller are ignored: they might belong to another job. The policies of a
  * stopped job are stored as disabled, while the job keeps the submitted value.
  */
-export function settlePolicies(
+export function assignPolicyIds(
   job: Job,
   stored: readonly ScalingPolicy[],
   ids: IdSource,
-): SettledPolicies {
-  const left = Map.groupBy(stored, targetKey)
+): PolicyChanges {
+  const unmatched = Map.groupBy(stored, targetKey)
   const changed: ScalingPolicy[] = []
-  const settle = (policy: ScalingPolicy): ScalingPolicy => {
-    const known = left.get(targetKey(policy))?.shift()
-    const ID = known?.ID ?? ids.uuid()
-    const CreateIndex = known?.CreateIndex ?? job.JobModifyIndex
-    const kept = { ID, CreateIndex, ModifyIndex: known?.ModifyIndex ?? 0 }
-    const row = { ...policy, ...kept, Enabled: policy.Enabled && !job.Stop }
-    if (known !== undefined && isEqual(known, row)) return { ...policy, ...kept }
-    const written = { ...kept, ModifyIndex: job.JobModifyIndex }
-    changed.push({ ...row, ...written })
-    return { ...policy, ...written }
+  const assignId = (policy: ScalingPolicy): ScalingPolicy => {
+    const existing = unmatched.get(targetKey(policy))?.shift()
+    const ID = existing?.ID ?? ids.uuid()
+    const CreateIndex = existing?.CreateIndex ?? job.JobModifyIndex
+    const identity = { ID, CreateIndex, ModifyIndex: existing?.ModifyIndex ?? 0 }
+    const row = { ...policy, ...identity, Enabled: policy.Enabled && !job.Stop }
+    if (existing !== undefined && isEqual(existing, row)) return { ...policy, ...identity }
+    const newIdentity = { ...identity, ModifyIndex: job.JobModifyIndex }
+    changed.push({ ...row, ...newIdentity })
+    return { ...policy, ...newIdentity }
   }
-  const groups = job.TaskGroups.map((group) => settleGroup(group, settle))
-  const removed = [...left.values()].flat().map(({ ID }) => ID)
+  const groups = job.TaskGroups.map((group) => mapGroupPolicies(group, assignId))
+  const removed = [...unmatched.values()].flat().map(({ ID }) => ID)
   return { job: { ...job, TaskGroups: groups }, changed, removed }
 }
 
-type Settle = (policy: ScalingPolicy) => ScalingPolicy
+type PolicyMapper = (policy: ScalingPolicy) => ScalingPolicy
 
-function settleGroup(group: TaskGroup, settle: Settle): TaskGroup {
-  const hasOwn = group.Tasks.some(({ ScalingPolicies }) => ScalingPolicies !== null)
-  if (group.Scaling === null && !hasOwn) return group
+function mapGroupPolicies(group: TaskGroup, mapPolicy: PolicyMapper): TaskGroup {
+  const hasTaskPolicies = group.Tasks.some(({ ScalingPolicies }) => ScalingPolicies !== null)
+  if (group.Scaling === null && !hasTaskPolicies) return group
   return {
     ...group,
-    Scaling: group.Scaling === null ? null : settle(group.Scaling),
-    Tasks: group.Tasks.map((task) => settleTask(task, settle)),
+    Scaling: group.Scaling === null ? null : mapPolicy(group.Scaling),
+    Tasks: group.Tasks.map((task) => mapTaskPolicies(task, mapPolicy)),
   }
 }
 
-function settleTask(task: Task, settle: Settle): Task {
+function mapTaskPolicies(task: Task, mapPolicy: PolicyMapper): Task {
   if (task.ScalingPolicies === null) return task
-  return { ...task, ScalingPolicies: task.ScalingPolicies.map(settle) }
+  return { ...task, ScalingPolicies: task.ScalingPolicies.map(mapPolicy) }
 }
 
 /** Returns the identity of a policy. The canonical form writes targets in one order. */
@@ -62,11 +62,14 @@ function targetKey({ Type, Target }: ScalingPolicy): string {
 }
 
 /** Returns the groups of a child job, whose policies target the child instead of its parent. */
-export function retargeted(groups: readonly TaskGroup[], jobId: string): readonly TaskGroup[] {
-  const retarget = (policy: ScalingPolicy): ScalingPolicy => ({
+export function retargetPolicies(
+  groups: readonly TaskGroup[],
+  jobId: string,
+): readonly TaskGroup[] {
+  const toChild = (policy: ScalingPolicy): ScalingPolicy => ({
     ...policy,
     ID: '',
     Target: { ...policy.Target, Job: jobId },
   })
-  return groups.map((group) => settleGroup(group, retarget))
+  return groups.map((group) => mapGroupPolicies(group, toChild))
 }

@@ -1,74 +1,76 @@
 import { formatMultiError } from '@reeve/kit/multi-error.ts'
 
 /** A problem of a job, or a part of it that has problems. */
-export interface Finding {
+export interface ValidationIssue {
   /** Path in wire names: `TaskGroups[0].Tasks[1].Driver`; empty for the job itself. */
   readonly path: string
   readonly message: string
   /** Problems within the part; the message then introduces them. */
-  readonly within?: readonly Finding[]
+  readonly within?: readonly ValidationIssue[]
 }
 
-export function finding(path: string, message: string): Finding {
+export function issue(path: string, message: string): ValidationIssue {
   return { path, message }
 }
 
-const NONE: readonly Finding[] = []
+const NO_ISSUES: readonly ValidationIssue[] = []
 
 /**
  * Supports `when(condition && finding(…))`: the rules of a shape read as a list, and texts are
  * created only for problems, which are rare.
  */
-export function when(found: Finding | false): readonly Finding[] {
-  return found === false ? NONE : [found]
+export function issueIf(result: ValidationIssue | false): readonly ValidationIssue[] {
+  return result === false ? NO_ISSUES : [result]
 }
 
 /**
  * Concatenates the findings of several rules. A job has hundreds of rules and mostly no finding: a
  * list literal of spreads would allocate two objects for each of them.
  */
-export function allOf(...parts: readonly (readonly Finding[])[]): readonly Finding[] {
-  let all: Finding[] | undefined
-  for (const part of parts) for (const found of part) (all ??= []).push(found)
-  return all ?? NONE
+export function concatIssues(
+  ...parts: readonly (readonly ValidationIssue[])[]
+): readonly ValidationIssue[] {
+  let all: ValidationIssue[] | undefined
+  for (const part of parts) for (const entry of part) (all ??= []).push(entry)
+  return all ?? NO_ISSUES
 }
 
 /** Returns the findings of a part under its own heading; none if it has none. */
-export function nest(
+export function nestIssues(
   path: string,
   message: string,
-  within: readonly Finding[],
-): readonly Finding[] {
-  return within.length === 0 ? NONE : [{ path, message, within }]
+  within: readonly ValidationIssue[],
+): readonly ValidationIssue[] {
+  return within.length === 0 ? NO_ISSUES : [{ path, message, within }]
 }
 
 /** Returns the findings of each entry of a nullable list, with its path and position. */
-export function each<T>(
+export function forEachEntry<T>(
   list: readonly T[] | null,
   path: string,
-  check: (entry: T, path: string, index: number) => readonly Finding[],
-): readonly Finding[] {
-  if (list === null) return NONE
-  const all: Finding[] = []
+  check: (entry: T, path: string, index: number) => readonly ValidationIssue[],
+): readonly ValidationIssue[] {
+  if (list === null) return NO_ISSUES
+  const all: ValidationIssue[] = []
   list.forEach((entry, index) => {
-    for (const found of check(entry, `${path}[${index}]`, index)) all.push(found)
+    for (const result of check(entry, `${path}[${index}]`, index)) all.push(result)
   })
   return all
 }
 
 /** Formats findings. Parts are nested multi-errors, inserted unchanged. */
-export function findingsText(findings: readonly Finding[]): string {
-  return formatMultiError(findings.map(findingText))
+export function issuesText(findings: readonly ValidationIssue[]): string {
+  return formatMultiError(findings.map(issueText))
 }
 
-function findingText({ message, within }: Finding): string {
-  return within === undefined ? message : `${message}: ${findingsText(within)}`
+function issueText({ message, within }: ValidationIssue): string {
+  return within === undefined ? message : `${message}: ${issuesText(within)}`
 }
 
 /** Returns the findings without parts, in order: the positions that an editor marks. */
-export function leavesOf(findings: readonly Finding[]): readonly Finding[] {
+export function leafIssues(findings: readonly ValidationIssue[]): readonly ValidationIssue[] {
   return findings.flatMap((found) =>
-    found.within === undefined ? [found] : leavesOf(found.within),
+    found.within === undefined ? [found] : leafIssues(found.within),
   )
 }
 
@@ -76,19 +78,22 @@ export function leavesOf(findings: readonly Finding[]): readonly Finding[] {
  * Truncates findings to a number of leaves, and adds the number of omitted ones: a text of
  * megabytes is of no use.
  */
-export function atMost(findings: readonly Finding[], max: number): readonly Finding[] {
+export function limitIssues(
+  findings: readonly ValidationIssue[],
+  max: number,
+): readonly ValidationIssue[] {
   if (findings.length === 0) return findings
-  const count = leavesOf(findings).length
+  const count = leafIssues(findings).length
   if (count <= max) return findings
-  let left = max
-  const keep = (list: readonly Finding[]): readonly Finding[] =>
+  let remaining = max
+  const keep = (list: readonly ValidationIssue[]): readonly ValidationIssue[] =>
     list.flatMap((found) => {
-      if (left === 0) return []
+      if (remaining === 0) return []
       if (found.within !== undefined) return [{ ...found, within: keep(found.within) }]
-      left--
+      remaining--
       return [found]
     })
-  return [...keep(findings), finding('', `${count - max} more violations are not listed`)]
+  return [...keep(findings), issue('', `${count - max} more violations are not listed`)]
 }
 
 export function quote(text: string): string {

@@ -18,20 +18,20 @@ export function ignoredInGroup(group: TaskGroup): readonly string[] {
 }
 
 /** Values of `stagger` in canonical jobs that do not set it. */
-const STAGGERS_DEFAULT: readonly number[] = [0, nsFromMs(30_000)]
+const DEFAULT_STAGGERS_NS: readonly number[] = [0, nsFromMs(30_000)]
 
 function ignoredInUpdate({ Update: update }: TaskGroup): readonly string[] {
-  if (update === null || STAGGERS_DEFAULT.includes(update.Stagger)) return []
+  if (update === null || DEFAULT_STAGGERS_NS.includes(update.Stagger)) return []
   return ['update: stagger has no effect, min_healthy_time sets the pace of an update']
 }
 
 function ignoredInNetwork(network: NetworkResource): readonly string[] {
   const { Device, CIDR, IP, CNI, Mode } = network
-  const set = Object.entries({ device: Device, cidr: CIDR, ip: IP })
+  const names = Object.entries({ device: Device, cidr: CIDR, ip: IP })
     .filter(([, value]) => value !== '')
     .map(([name]) => name)
   return [
-    ...set.map(
+    ...names.map(
       (name) => `network: ${name} has no effect, choose the address with host_network of a port`,
     ),
     ...(CNI === null || Mode.startsWith('cni/')
@@ -58,14 +58,14 @@ export function ignoredInTask(task: Task): readonly string[] {
 }
 
 function ignoredInService(service: Service): readonly string[] {
-  const set = [
+  const names = [
     ...(service.Weights === null ? [] : ['weights']),
     ...(service.TaggedAddresses === null ? [] : ['tagged_addresses']),
     ...(service.EnableTagOverride ? ['enable_tag_override'] : []),
   ]
-  const why = 'has no effect in the built-in catalogue'
+  const reason = 'has no effect in the built-in catalogue'
   return [
-    ...set.map((name) => `service "${service.Name}": ${name} ${why}`),
+    ...names.map((name) => `service "${service.Name}": ${name} ${reason}`),
     ...(service.Checks ?? []).flatMap((check) =>
       ignoredInCheck(check).map((text) => `service "${service.Name}": ${text}`),
     ),

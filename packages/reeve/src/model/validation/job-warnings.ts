@@ -1,6 +1,6 @@
 import type { Job, NetworkResource, Task, TaskGroup } from '@reeve/contract'
 import { ignoredInGroup, ignoredInTask } from './ignored-arguments.ts'
-import { findRounded } from './rounded-number.ts'
+import { findUnsafeInteger } from './rounded-number.ts'
 
 /**
  * Returns warnings about a valid job that is probably not as intended. `Periodic.Spec` is not among
@@ -26,25 +26,25 @@ function promotionWarnings(job: Job): readonly string[] {
 
 function groupWarnings(group: TaskGroup): readonly string[] {
   const parallel = group.Update?.MaxParallel ?? 0
-  const tooParallel = group.Count > 1 && parallel > group.Count
+  const exceedsCount = group.Count > 1 && parallel > group.Count
   return [
-    ...(tooParallel
+    ...(exceedsCount
       ? [
           `Update max parallel count is greater than task group count (${parallel} > ${group.Count}). A destructive change would result in the simultaneous replacement of all allocations.`,
         ]
       : []),
-    ...olderNames(group),
+    ...deprecationWarnings(group),
     ...networkWarnings(group.Networks),
     ...shutdownWarnings(group),
     ...ignoredInGroup(group),
-    ...roundedWarnings('scaling policy', group.Scaling?.Policy),
+    ...unsafeIntegerWarnings('scaling policy', group.Scaling?.Policy),
     ...group.Tasks.flatMap((task) =>
       taskWarnings(task).map((text) => `Task "${task.Name}": ${text}`),
     ),
   ]
 }
 
-function olderNames(group: TaskGroup): readonly string[] {
+function deprecationWarnings(group: TaskGroup): readonly string[] {
   return [
     ...(group.MaxClientDisconnect === null
       ? []
@@ -67,10 +67,10 @@ function networkWarnings(networks: readonly NetworkResource[] | null): readonly 
 /** Without a delay, clients may still connect to an instance that is stopping. */
 function shutdownWarnings(group: TaskGroup): readonly string[] {
   const tasksServe = group.Tasks.some((task) => task.Services !== null)
-  const serves = tasksServe || group.Services !== null
-  const delays =
+  const hasServices = tasksServe || group.Services !== null
+  const hasDelay =
     (group.ShutdownDelay ?? 0) > 0 || group.Tasks.some((task) => task.ShutdownDelay > 0)
-  return serves && !delays
+  return hasServices && !hasDelay
     ? [
         'its services have no shutdown_delay, so callers may reach an allocation that is ' +
           'stopping; set shutdown_delay = "5s" in the group',
@@ -91,9 +91,9 @@ function taskWarnings(task: Task): readonly string[] {
       : ['task network resources are deprecated, use the network of the group']),
     ...networkWarnings(networks),
     ...ignoredInTask(task),
-    ...roundedWarnings('config', task.Config),
+    ...unsafeIntegerWarnings('config', task.Config),
     ...(task.ScalingPolicies ?? []).flatMap(({ Policy }) =>
-      roundedWarnings('scaling policy', Policy),
+      unsafeIntegerWarnings('scaling policy', Policy),
     ),
   ]
 }
@@ -101,11 +101,14 @@ function taskWarnings(task: Task): readonly string[] {
 /**
  * Warns about integers that lost digits when the body was parsed; the original value is unknown.
  */
-function roundedWarnings(place: string, settings: object | null | undefined): readonly string[] {
-  const found = findRounded(settings)
+function unsafeIntegerWarnings(
+  label: string,
+  settings: object | null | undefined,
+): readonly string[] {
+  const found = findUnsafeInteger(settings)
   if (found === undefined) return []
-  const lost = `whole numbers beyond 2^53 lose digits, and ${found.value} is kept`
-  return [`${place} ${found.path}: ${lost}; write it as a string`]
+  const explanation = `whole numbers beyond 2^53 lose digits, and ${found.value} is kept`
+  return [`${label} ${found.path}: ${explanation}; write it as a string`]
 }
 
 /** An identifier without quotes in a job file is a reference, not a driver's name. */

@@ -1,28 +1,31 @@
 import type { ScalingPolicy } from '@reeve/contract'
-import { allOf, finding, when, type Finding } from './finding.ts'
+import { concatIssues, issue, issueIf, type ValidationIssue } from './finding.ts'
 
-/** Shared by the policies of groups and of tasks. */
-export function checkScalingBounds(policy: ScalingPolicy, path: string): readonly Finding[] {
+/** Checks the bounds of a scaling policy of a group or task. */
+export function checkScalingBounds(
+  policy: ScalingPolicy,
+  path: string,
+): readonly ValidationIssue[] {
   const { Min: minimum, Max: maximum } = policy
-  return allOf(
-    when(
+  return concatIssues(
+    issueIf(
       maximum < 0 &&
-        finding(
+        issue(
           `${path}.Max`,
           'Scaling policy invalid: maximum count must be specified and non-negative',
         ),
     ),
-    when(
+    issueIf(
       maximum >= 0 &&
         maximum < minimum &&
-        finding(
+        issue(
           `${path}.Max`,
           'Scaling policy invalid: maximum count must not be less than minimum count',
         ),
     ),
-    when(
+    issueIf(
       minimum < 0 &&
-        finding(`${path}.Min`, 'Scaling policy invalid: minimum count must be non-negative'),
+        issue(`${path}.Min`, 'Scaling policy invalid: minimum count must be non-negative'),
     ),
   )
 }

@@ -7,7 +7,7 @@ import {
 } from '@reeve/contract'
 import { isSystemType } from '../job/job-type.ts'
 import { checkUnsupportedVolume } from './unsupported.ts'
-import { allOf, finding, nest, quote, when, type Finding } from './finding.ts'
+import { concatIssues, issue, nestIssues, quote, issueIf, type ValidationIssue } from './finding.ts'
 
 const CSI_ACCESS_MODES: readonly string[] = [
   'single-node-reader-only',
@@ -17,17 +17,17 @@ const CSI_ACCESS_MODES: readonly string[] = [
   'multi-node-multi-writer',
 ]
 
-/** Those of several nodes are accepted too: a volume of a host is on one. */
+/** Multi-node modes are accepted too; a host volume is always on one node. */
 const HOST_ACCESS_MODES: readonly string[] = [...HOST_VOLUME_ACCESS_MODES, ...CSI_ACCESS_MODES]
 const ATTACHMENT_MODES: readonly string[] = VOLUME_ATTACHMENT_MODES
 
-export function checkVolumes(group: TaskGroup, path: string, job: Job): readonly Finding[] {
+export function checkVolumes(group: TaskGroup, path: string, job: Job): readonly ValidationIssue[] {
   return Object.entries(group.Volumes ?? {}).flatMap(([label, volume]) => {
     const at = `${path}.Volumes[${label}]`
-    return nest(
+    return nestIssues(
       at,
       `Task group volume validation for ${label} failed`,
-      allOf(
+      concatIssues(
         checkVolume(volume, at),
         checkUnsupportedVolume(volume, at),
         checkPerAllocation(volume, at, { group, job }),
@@ -36,68 +36,65 @@ export function checkVolumes(group: TaskGroup, path: string, job: Job): readonly
   })
 }
 
-function checkVolume(volume: VolumeRequest, path: string): readonly Finding[] {
+function checkVolume(volume: VolumeRequest, path: string): readonly ValidationIssue[] {
   const { Type: type, AccessMode: access, AttachmentMode: attachment } = volume
-  const external = type === 'csi'
-  return allOf(
-    when(volume.Source === '' && finding(`${path}.Source`, 'volume has an empty source')),
-    when(
+  const isCsi = type === 'csi'
+  return concatIssues(
+    issueIf(volume.Source === '' && issue(`${path}.Source`, 'volume has an empty source')),
+    issueIf(
       type !== 'host' &&
-        !external &&
-        finding(`${path}.Type`, `volume has unrecognized type ${quote(type)}`),
+        !isCsi &&
+        issue(`${path}.Type`, `volume has unrecognized type ${quote(type)}`),
     ),
-    when(
+    issueIf(
       type === 'host' &&
         volume.MountOptions !== null &&
-        finding(`${path}.MountOptions`, 'host volumes cannot have mount options'),
+        issue(`${path}.MountOptions`, 'host volumes cannot have mount options'),
     ),
-    when(
-      external &&
+    issueIf(
+      isCsi &&
         volume.Sticky &&
-        finding(`${path}.Sticky`, 'CSI volumes cannot be sticky: they follow their claim'),
+        issue(`${path}.Sticky`, 'CSI volumes cannot be sticky: they follow their claim'),
     ),
-    when(
-      (external
+    issueIf(
+      (isCsi
         ? !CSI_ACCESS_MODES.includes(access)
         : access !== '' && !HOST_ACCESS_MODES.includes(access)) &&
-        finding(`${path}.AccessMode`, `volume has unrecognized access mode ${quote(access)}`),
+        issue(`${path}.AccessMode`, `volume has unrecognized access mode ${quote(access)}`),
     ),
-    when(
-      (external
+    issueIf(
+      (isCsi
         ? !ATTACHMENT_MODES.includes(attachment)
         : attachment !== '' && !ATTACHMENT_MODES.includes(attachment)) &&
-        finding(
+        issue(
           `${path}.AttachmentMode`,
           `volume has unrecognized attachment mode ${quote(attachment)}`,
         ),
     ),
-    when(
+    issueIf(
       !volume.ReadOnly &&
         access.endsWith('reader-only') &&
-        finding(`${path}.ReadOnly`, `volume with access mode ${quote(access)} must be read-only`),
+        issue(`${path}.ReadOnly`, `volume with access mode ${quote(access)} must be read-only`),
     ),
   )
 }
 
-/**
- * A volume for each allocation needs names that stay: one each, and never two of the same index.
- */
+/** Per-allocation volumes need unique and stable name indexes. */
 function checkPerAllocation(
   volume: VolumeRequest,
   path: string,
   { group, job }: { readonly group: TaskGroup; readonly job: Job },
-): readonly Finding[] {
+): readonly ValidationIssue[] {
   if (!volume.PerAlloc) return []
   const at = `${path}.PerAlloc`
-  return allOf(
-    when(
-      isSystemType(job.Type) &&
-        finding(at, 'volume cannot be per_alloc for system or sysbatch jobs'),
+  return concatIssues(
+    issueIf(
+      isSystemType(job.Type) && issue(at, 'volume cannot be per_alloc for system or sysbatch jobs'),
     ),
-    when(
+    issueIf(
       (group.Update?.Canary ?? 0) > 0 &&
-        finding(at, 'volume cannot be per_alloc when canaries are in use'),
+        issue(at, 'volume cannot be per_alloc when canaries are in use'),
     ),
-    when(volume.Sticky && finding(at, 'volume cannot be both per_alloc and sticky')),
+    issueIf(volume.Sticky && issue(at, 'volume cannot be both per_alloc and sticky')),
   )
 }

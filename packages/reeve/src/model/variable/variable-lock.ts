@@ -20,18 +20,21 @@ export type LockState =
  */
 export function lockState(
   { Lock }: Pick<VariableRow, 'Lock'>,
-  held: VariableLockRow | undefined,
+  row: VariableLockRow | undefined,
   nowMs: number,
 ): LockState {
-  if (held === undefined) return { kind: 'free' }
-  if (held.LockID === '') return { kind: held.UntilMs > nowMs ? 'resting' : 'free' }
-  if (Lock === null || Lock.ID !== held.LockID) return { kind: 'free' }
-  if (held.UntilMs > nowMs) return { kind: 'held', id: Lock.ID }
-  return { kind: restsUntilMs(Lock, held) > nowMs ? 'resting' : 'free' }
+  if (row === undefined) return { kind: 'free' }
+  if (row.LockID === '') return { kind: row.UntilMs > nowMs ? 'resting' : 'free' }
+  if (Lock === null || Lock.ID !== row.LockID) return { kind: 'free' }
+  if (row.UntilMs > nowMs) return { kind: 'held', id: Lock.ID }
+  return { kind: lockDelayUntilMs(Lock, row) > nowMs ? 'resting' : 'free' }
 }
 
 /** Returns when an expired lock can be acquired again. */
-export function restsUntilMs({ LockDelay }: VariableLock, { UntilMs }: VariableLockRow): number {
+export function lockDelayUntilMs(
+  { LockDelay }: VariableLock,
+  { UntilMs }: VariableLockRow,
+): number {
   return UntilMs + (parseDurationMs(LockDelay) ?? 0)
 }
 
@@ -39,27 +42,27 @@ export function lockTtlMs({ TTL }: VariableLock): number {
   return parseDurationMs(TTL) ?? LIMITS.variableLockMsDefault
 }
 
-interface WrittenTimes {
+interface LockTimesInput {
   readonly TTL?: string | null | undefined
   readonly LockDelay?: string | null | undefined
 }
 
 /** Returns the times of a new lock as they are stored, or the problem with them. */
-export function lockTimes(given: WrittenTimes): Result<Omit<VariableLock, 'ID'>, string> {
+export function parseLockTimes(input: LockTimesInput): Result<Omit<VariableLock, 'ID'>, string> {
   const { variableLockMsMin: min, variableLockMsMax: max, variableLockMsDefault } = LIMITS
-  const ttl = durationOf(given.TTL, variableLockMsDefault)
-  const delay = durationOf(given.LockDelay, variableLockMsDefault)
+  const ttl = parseOrDefaultMs(input.TTL, variableLockMsDefault)
+  const delay = parseOrDefaultMs(input.LockDelay, variableLockMsDefault)
   if (ttl === undefined || ttl < min || ttl > max)
-    return err(`the TTL of a lock must be a duration between ${shown(min)} and ${shown(max)}`)
+    return err(`the TTL of a lock must be a duration between ${formatMs(min)} and ${formatMs(max)}`)
   if (delay === undefined || delay < 0 || delay > max)
-    return err(`the LockDelay must be a duration between ${shown(0)} and ${shown(max)}`)
-  return ok({ TTL: shown(ttl), LockDelay: shown(delay) })
+    return err(`the LockDelay must be a duration between ${formatMs(0)} and ${formatMs(max)}`)
+  return ok({ TTL: formatMs(ttl), LockDelay: formatMs(delay) })
 }
 
-function durationOf(text: string | null | undefined, byDefault: number): number | undefined {
-  return text === undefined || text === null || text === '' ? byDefault : parseDurationMs(text)
+function parseOrDefaultMs(text: string | null | undefined, defaultMs: number): number | undefined {
+  return text === undefined || text === null || text === '' ? defaultMs : parseDurationMs(text)
 }
 
-function shown(ms: number): string {
+function formatMs(ms: number): string {
   return formatDurationNs(nsFromMs(ms))
 }

@@ -7,11 +7,11 @@ import {
 const PATH = /^[a-zA-Z0-9\-_~/]{1,128}$/
 const RESERVED = RESERVED_VARIABLE_PREFIX.replace(/\/$/, '')
 
-/** Why no variable can be stored under a path; undefined when one can. */
+/** Returns why a path is invalid for a variable; undefined if it is valid. */
 export function variablePathProblem(path: string): string | undefined {
   if (path === '') return 'missing variable path'
   if (!PATH.test(path))
-    return `invalid path "${path.slice(0, SHOWN_MAX)}": it must match ${PATH.source}`
+    return `invalid path "${path.slice(0, SHOWN_PATH_LENGTH_MAX)}": it must match ${PATH.source}`
   if (!isBelow(path, RESERVED) || isBelow(path, WORKLOAD_VARIABLE_PREFIX)) return undefined
   if (isBelow(path, POLICY_VARIABLE_PREFIX)) return undefined
   return (
@@ -20,10 +20,10 @@ export function variablePathProblem(path: string): string | undefined {
   )
 }
 
-/** Characters of a path that a refusal repeats. */
-const SHOWN_MAX = 128
+/** Maximum length of a path in an error message. */
+const SHOWN_PATH_LENGTH_MAX = 128
 
-/** A task of a job, or a whole group where the task does not matter. */
+/** A task of a job, or a whole group if the task is not relevant. */
 export interface Workload {
   readonly jobId: string
   readonly group: string
@@ -31,14 +31,14 @@ export interface Workload {
 }
 
 /**
- * The variables that belong to a workload: those of all jobs, of its job, of its group and its own.
+ * Reports whether a variable belongs to a workload: to all jobs, its job, its group or its task.
  */
-export function isOwnVariable({ jobId, group, task }: Workload, path: string): boolean {
-  const own = [jobId, group, task].reduce<string[]>(
+export function belongsToWorkload({ jobId, group, task }: Workload, path: string): boolean {
+  const workloadPaths = [jobId, group, task].reduce<string[]>(
     (paths, part) => [...paths, `${paths.at(-1) ?? ''}/${part}`],
     [WORKLOAD_VARIABLE_PREFIX],
   )
-  return own.includes(path)
+  return workloadPaths.includes(path)
 }
 
 function isBelow(path: string, directory: string): boolean {

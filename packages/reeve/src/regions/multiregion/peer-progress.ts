@@ -4,8 +4,8 @@ import { Value } from 'typebox/value'
 import { Fault } from '@reeve/kit/fault.ts'
 import type { PeerProgress } from './decide-rollout.ts'
 
-/** While a job is being registered, the last regions of its list still have the version before. */
-const REGISTRATION_MS_MAX = 30_000
+/** During a registration, the last regions of the list still have the previous version. */
+const REGISTRATION_TIMEOUT_MS = 30_000
 
 const PeerJob = Type.Pick(Job, ['Version', 'Stop', 'SubmitTime'])
 export type PeerJob = Static<typeof PeerJob>
@@ -13,64 +13,64 @@ const PeerVersions = Type.Object({ Versions: Type.Array(PeerJob) })
 const PeerDeployment = Type.Pick(Deployment, ['JobVersion', 'Status', 'CreateIndex'])
 export type PeerDeployment = Static<typeof PeerDeployment>
 
-/** What another region has of a job. Readers throw a Fault for a response of an unknown form. */
+/** A job's state in another region. Readers throw a Fault for an unexpected response. */
 export interface PeerState {
   readonly job: PeerJob
-  /** The versions that the region still keeps; the current one is enough where it is ours. */
+  /** Versions that the region keeps; just the current one if it is the version of this rollout. */
   readonly versions: readonly PeerJob[]
   readonly deployments: readonly PeerDeployment[]
 }
 
-export function readPeerJob(body: unknown): PeerJob {
-  return readAs(PeerJob, body, 'job')
+export function parsePeerJob(body: unknown): PeerJob {
+  return parseAs(PeerJob, body, 'job')
 }
 
-export function readPeerVersions(body: unknown): readonly PeerJob[] {
-  return readAs(PeerVersions, body, 'list of job versions').Versions
+export function parsePeerVersions(body: unknown): readonly PeerJob[] {
+  return parseAs(PeerVersions, body, 'list of job versions').Versions
 }
 
-export function readPeerDeployments(body: unknown): readonly PeerDeployment[] {
-  return readAs(Type.Array(PeerDeployment), body, 'list of deployments')
+export function parsePeerDeployments(body: unknown): readonly PeerDeployment[] {
+  return parseAs(Type.Array(PeerDeployment), body, 'list of deployments')
 }
 
-function readAs<Schema extends TSchema>(schema: Schema, body: unknown, what: string) {
+function parseAs<Schema extends TSchema>(schema: Schema, body: unknown, what: string) {
   if (Value.Check(schema, body)) return body
   throw new Fault('region-answer', `its ${what} has an unknown form`)
 }
 
 /**
- * How far another region is with the rollout that this region is in. All regions of a registration
- * store the same `SubmitTime`, so the peer's deployment is that of its version with this time. Its
- * latest deployment may be another one: an automatic rollback follows a failure in the same commit.
- * `peer` is undefined where the region does not have the job; `ageMs` is the age of the deployment
- * here.
+ * Returns another region's progress in this region's rollout. All regions of a registration store
+ * the same `SubmitTime`, so the peer's deployment is that of the version with this time. Its latest
+ * deployment may be a different one: an automatic rollback follows a failure in the same commit.
+ * `peer` is undefined if the region does not have the job; `ageMs` is the age of the deployment in
+ * this region.
  */
 export function peerProgress(
-  own: Pick<Job, 'SubmitTime'>,
+  ownJob: Pick<Job, 'SubmitTime'>,
   ageMs: number,
   peer: PeerState | undefined,
 ): PeerProgress {
-  const mayBeRegistering = ageMs < REGISTRATION_MS_MAX
+  const mayBeRegistering = ageMs < REGISTRATION_TIMEOUT_MS
   if (peer === undefined) return mayBeRegistering ? 'pending' : 'finished'
   const { job, versions, deployments } = peer
-  const version = versions.find(({ SubmitTime }) => SubmitTime === own.SubmitTime)?.Version
-  const deployment = latestOf(deployments, version ?? job.Version)
+  const version = versions.find(({ SubmitTime }) => SubmitTime === ownJob.SubmitTime)?.Version
+  const deployment = latestDeployment(deployments, version ?? job.Version)
   if (version !== undefined && deployment?.Status === 'failed') return 'failed'
-  if (job.SubmitTime < own.SubmitTime && mayBeRegistering) return 'pending'
+  if (job.SubmitTime < ownJob.SubmitTime && mayBeRegistering) return 'pending'
   if (job.Stop || deployment === undefined) return 'finished'
-  const progress = PROGRESS[deployment.Status]
-  // What failed there is not what is rolled out here.
+  const progress = PROGRESS_OF_STATUS[deployment.Status]
+  // The failed deployment there is not part of this rollout.
   return progress === 'failed' ? 'finished' : progress
 }
 
-function latestOf(deployments: readonly PeerDeployment[], version: number) {
+function latestDeployment(deployments: readonly PeerDeployment[], version: number) {
   return deployments
     .filter(({ JobVersion }) => JobVersion === version)
     .toSorted((a, b) => a.CreateIndex - b.CreateIndex)
     .at(-1)
 }
 
-const PROGRESS = {
+const PROGRESS_OF_STATUS = {
   initializing: 'pending',
   pending: 'pending',
   running: 'running',

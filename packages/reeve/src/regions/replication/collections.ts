@@ -7,7 +7,7 @@ import {
   Namespace,
   NodePool,
   type EventType,
-  type Shape,
+  type Infer,
 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
@@ -23,79 +23,79 @@ import {
   deleteToken,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import type { Marked } from './diff-copies.ts'
+import type { KeyedVersion } from './diff-copies.ts'
 
-/** Something that the authoritative region rules and every other one keeps copies of. */
-export interface Collection {
+/** A table whose rows the authoritative region owns and all other regions copy. */
+export interface ReplicatedTable {
   readonly name: string
-  /** Needs ACLs: without them the routes answer nothing. */
+  /** Requires ACLs: without them the routes return nothing. */
   readonly isAcl: boolean
   readonly listUrl: string
-  /** How one is read whole; undefined where the list shows them whole. */
+  /** URL of a single record; undefined if the list contains complete records. */
   readonly readUrl?: (key: string) => string
-  readonly markOf: (listed: unknown, nowMs: number) => Marked | undefined
-  readonly here: (context: WorkloadContext) => Iterable<Marked>
-  /** Throws a Fault when it is not of the contract's shape. */
-  readonly copy: (context: WorkloadContext, whole: unknown) => Change
+  readonly versionOf: (listed: unknown, nowMs: number) => KeyedVersion | undefined
+  readonly localVersions: (context: WorkloadContext) => Iterable<KeyedVersion>
+  /** Throws a Fault if the record does not match the contract. */
+  readonly toChange: (context: WorkloadContext, whole: unknown) => Change
   readonly cause: EventType | undefined
   readonly remove: (context: WorkloadContext, key: string) => Promise<Result<unknown, Refusal>>
 }
 
-const FRESH_ROW = { CreateIndex: 0, ModifyIndex: 0 } as const
+const NEW_ROW_INDEXES = { CreateIndex: 0, ModifyIndex: 0 } as const
 
-const policies: Collection = {
+const policies: ReplicatedTable = {
   name: 'policies',
   isAcl: true,
   listUrl: '/v1/acl/policies',
   readUrl: (name) => `/v1/acl/policy/${encodeURIComponent(name)}`,
-  markOf: (listed) => {
-    const { Name, Hash } = checked(AclPolicyStub, listed)
-    return { key: Name, mark: Hash }
+  versionOf: (listed) => {
+    const { Name, Hash } = parseRecord(AclPolicyStub, listed)
+    return { key: Name, version: Hash }
   },
-  here: ({ store }) => rowMarks(store.tables.acl_policies.rows(), (row) => row.Name),
-  copy: (_context, whole) => {
-    const { Name, Description, Rules, JobACL, Hash } = checked(AclPolicyRecord, whole)
-    return put('acl_policies', { Name, Description, Rules, JobACL, Hash, ...FRESH_ROW })
+  localVersions: ({ store }) => rowVersions(store.tables.acl_policies.rows(), (row) => row.Name),
+  toChange: (_context, record) => {
+    const { Name, Description, Rules, JobACL, Hash } = parseRecord(AclPolicyRecord, record)
+    return put('acl_policies', { Name, Description, Rules, JobACL, Hash, ...NEW_ROW_INDEXES })
   },
   cause: 'ACLPolicyUpserted',
   remove: async (context, name) => ({ ok: true, value: await deletePolicy(context, SYSTEM, name) }),
 }
 
-const roles: Collection = {
+const roles: ReplicatedTable = {
   name: 'roles',
   isAcl: true,
   listUrl: '/v1/acl/roles',
-  markOf: (listed) => {
-    const { ID, Hash } = checked(AclRole, listed)
-    return { key: ID, mark: Hash }
+  versionOf: (listed) => {
+    const { ID, Hash } = parseRecord(AclRole, listed)
+    return { key: ID, version: Hash }
   },
-  here: ({ store }) => rowMarks(store.tables.acl_roles.rows(), (row) => row.ID),
-  copy: (_context, whole) => {
-    const { ID, Name, Description, Policies, Hash } = checked(AclRole, whole)
-    return put('acl_roles', { ID, Name, Description, Policies, Hash, ...FRESH_ROW })
+  localVersions: ({ store }) => rowVersions(store.tables.acl_roles.rows(), (row) => row.ID),
+  toChange: (_context, record) => {
+    const { ID, Name, Description, Policies, Hash } = parseRecord(AclRole, record)
+    return put('acl_roles', { ID, Name, Description, Policies, Hash, ...NEW_ROW_INDEXES })
   },
   cause: 'ACLRoleUpserted',
   remove: (context, id) => deleteRole(context, SYSTEM, id),
 }
 
-/** `global` shows the ones that are copied. */
-const tokens: Collection = {
+/** `global=true` lists the replicated tokens. */
+const tokens: ReplicatedTable = {
   name: 'tokens',
   isAcl: true,
   listUrl: '/v1/acl/tokens?global=true',
   readUrl: (accessorId) => `/v1/acl/token/${encodeURIComponent(accessorId)}`,
-  markOf: (listed, nowMs) => {
-    const stub = checked(AclTokenStub, listed)
-    // It goes there too, a little later; until then it would come and go here.
+  versionOf: (listed, nowMs) => {
+    const stub = parseRecord(AclTokenStub, listed)
+    // An expired token is deleted there soon; copying it would create and delete it here.
     if (stub.ExpirationTime !== null && Date.parse(stub.ExpirationTime) <= nowMs) return undefined
-    return { key: stub.AccessorID, mark: tokenMark(stub) }
+    return { key: stub.AccessorID, version: tokenVersion(stub) }
   },
-  *here({ store }) {
+  *localVersions({ store }) {
     for (const row of store.tables.acl_tokens.rows())
-      if (row.Global) yield { key: row.AccessorID, mark: tokenMark(row) }
+      if (row.Global) yield { key: row.AccessorID, version: tokenVersion(row) }
   },
-  copy: ({ sealer }, whole) => {
-    const { SecretID, ...token } = checked(AclToken, whole)
+  toChange: ({ sealer }, record) => {
+    const { SecretID, ...token } = parseRecord(AclToken, record)
     const row: AclTokenRow = {
       AccessorID: token.AccessorID,
       Name: token.Name,
@@ -110,7 +110,7 @@ const tokens: Collection = {
       // Sealed with the key of this region.
       SecretHash: sealer.hash(SecretID),
       SealedSecret: sealer.seal(SecretID),
-      ...FRESH_ROW,
+      ...NEW_ROW_INDEXES,
     }
     return put('acl_tokens', row)
   },
@@ -118,59 +118,65 @@ const tokens: Collection = {
   remove: (context, accessorId) => deleteToken(context, SYSTEM, accessorId),
 }
 
-/** The hash tells nothing of times; a token that was made again has another secret. */
-function tokenMark(token: Pick<AclTokenRow, 'Hash' | 'CreateTime' | 'ExpirationTime'>): string {
+/** The hash does not cover times; a recreated token has another secret. */
+function tokenVersion(token: Pick<AclTokenRow, 'Hash' | 'CreateTime' | 'ExpirationTime'>): string {
   return [token.Hash, token.CreateTime, token.ExpirationTime ?? ''].join(' ')
 }
 
-const namespaces: Collection = {
+const namespaces: ReplicatedTable = {
   name: 'namespaces',
   isAcl: false,
   listUrl: '/v1/namespaces',
-  markOf: (listed) => {
-    const { Name, Hash } = checked(Namespace, listed)
-    return { key: Name, mark: Hash }
+  versionOf: (listed) => {
+    const { Name, Hash } = parseRecord(Namespace, listed)
+    return { key: Name, version: Hash }
   },
-  here: ({ store }) => rowMarks(store.tables.namespaces.rows(), (row) => row.Name),
-  copy: (_context, whole) => {
-    const { CreateIndex: _created, ModifyIndex: _modified, ...row } = checked(Namespace, whole)
-    return put('namespaces', { ...row, ...FRESH_ROW })
+  localVersions: ({ store }) => rowVersions(store.tables.namespaces.rows(), (row) => row.Name),
+  toChange: (_context, record) => {
+    const { CreateIndex: _created, ModifyIndex: _modified, ...row } = parseRecord(Namespace, record)
+    return put('namespaces', { ...row, ...NEW_ROW_INDEXES })
   },
   cause: undefined,
   remove: (context, name) => deleteNamespace(context, SYSTEM, name),
 }
 
-const nodePools: Collection = {
+const nodePools: ReplicatedTable = {
   name: 'node_pools',
   isAcl: false,
   listUrl: '/v1/node/pools',
-  markOf: (listed) => {
-    const { Name, Hash } = checked(NodePool, listed)
-    return { key: Name, mark: Hash }
+  versionOf: (listed) => {
+    const { Name, Hash } = parseRecord(NodePool, listed)
+    return { key: Name, version: Hash }
   },
-  here: ({ store }) => rowMarks(store.tables.node_pools.rows(), (row) => row.Name),
-  copy: (_context, whole) => {
-    const { CreateIndex: _created, ModifyIndex: _modified, ...row } = checked(NodePool, whole)
-    return put('node_pools', { ...row, ...FRESH_ROW })
+  localVersions: ({ store }) => rowVersions(store.tables.node_pools.rows(), (row) => row.Name),
+  toChange: (_context, record) => {
+    const { CreateIndex: _created, ModifyIndex: _modified, ...row } = parseRecord(NodePool, record)
+    return put('node_pools', { ...row, ...NEW_ROW_INDEXES })
   },
   cause: 'NodePoolUpserted',
   remove: (context, name) => deleteNodePool(context, SYSTEM, name),
 }
 
-export const COLLECTIONS: readonly Collection[] = [policies, roles, tokens, namespaces, nodePools]
+export const REPLICATED_TABLES: readonly ReplicatedTable[] = [
+  policies,
+  roles,
+  tokens,
+  namespaces,
+  nodePools,
+]
 
-function* rowMarks<Row extends { readonly Hash: string }>(
+function* rowVersions<Row extends { readonly Hash: string }>(
   rows: Iterable<Row>,
   keyOf: (row: Row) => string,
-): Iterable<Marked> {
-  for (const row of rows) yield { key: keyOf(row), mark: row.Hash }
+): Iterable<KeyedVersion> {
+  for (const row of rows) yield { key: keyOf(row), version: row.Hash }
 }
 
-/** Another region may run another version: what cannot be understood is not stored. */
-function checked<S extends TSchema>(schema: S, value: unknown): Shape<S> {
-  const checker = checkerOf(schema)
+/** Another region may run another version: records that do not match the schema are not stored. */
+function parseRecord<S extends TSchema>(schema: S, value: unknown): Infer<S> {
+  const checker = compiledChecker(schema)
   // Shape is what the schema accepts, deeply readonly.
-  if (checker.Check(value)) return value as Shape<S>
+  if (checker.Check(value)) return value as Infer<S>
   const [first] = checker.Errors(value)
   const where = first === undefined ? '' : ` (${first.instancePath}: ${first.message})`
   throw new Fault('region-answer', `the authoritative region sent something unknown${where}`)
@@ -179,13 +185,13 @@ function checked<S extends TSchema>(schema: S, value: unknown): Shape<S> {
 const checkers = new Map<TSchema, Validator>()
 
 /**
- * Compiled where copies are kept, and nowhere else: lists are read whole each time, and to check
- * five thousand tokens without would hold everybody up for a fifth of a second or more.
+ * Compiles the checker on first use. Lists are read completely each time; checking five thousand
+ * tokens uncompiled would block the event loop for a fifth of a second or more.
  */
-function checkerOf(schema: TSchema): Validator {
-  const known = checkers.get(schema)
-  if (known !== undefined) return known
-  const made = Compile(schema)
-  checkers.set(schema, made)
-  return made
+function compiledChecker(schema: TSchema): Validator {
+  const cached = checkers.get(schema)
+  if (cached !== undefined) return cached
+  const compiled = Compile(schema)
+  checkers.set(schema, compiled)
+  return compiled
 }

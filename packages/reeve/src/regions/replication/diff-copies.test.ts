@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { diffCopies, type Marked } from './diff-copies.ts'
+import { diffVersions, type KeyedVersion } from './diff-copies.ts'
 
-function marked(text: string): Marked[] {
+function marked(text: string): KeyedVersion[] {
   return text
     .split(' ')
     .filter((one) => one !== '')
-    .map((one) => ({ key: one.slice(0, 1), mark: one.slice(1) }))
+    .map((one) => ({ key: one.slice(0, 1), version: one.slice(1) }))
 }
 
 const cases = [
@@ -19,7 +19,7 @@ const cases = [
   { name: 'an empty list empties the copies', there: '', here: 'a1 b1', changed: '', gone: 'ab' },
 ]
 for (const c of cases)
-  test(`copies: ${c.name}`, () => {
-    const { changed, gone } = diffCopies(marked(c.there), marked(c.here))
-    assert.deepEqual([changed.join(''), gone.join('')], [c.changed, c.gone])
+  test(`diffVersions: ${c.name}`, () => {
+    const { changed, removed } = diffVersions(marked(c.there), marked(c.here))
+    assert.deepEqual([changed.join(''), removed.join('')], [c.changed, c.gone])
   })

@@ -1,24 +1,30 @@
-/** One thing of a collection: what it is called, and what changes whenever it does. */
-export interface Marked {
+/** A record's key, and a version that changes with every change of the record. */
+export interface KeyedVersion {
   readonly key: string
-  readonly mark: string
+  readonly version: string
 }
 
-export interface CopyDifference {
-  /** Keys of what is new or other there, in the order of the list. */
+export interface VersionDiff {
+  /**
+   * Keys of records that are new or different in the authoritative region, in the order of its
+   * list.
+   */
   readonly changed: readonly string[]
-  /** Keys of what is here and not there any more. */
-  readonly gone: readonly string[]
+  /** Keys of copies that the authoritative region no longer has. */
+  readonly removed: readonly string[]
 }
 
-/** What has to be done so that the copies here are what the authoritative region has. */
-export function diffCopies(there: Iterable<Marked>, here: Iterable<Marked>): CopyDifference {
-  const left = new Map<string, string>()
-  for (const { key, mark } of here) left.set(key, mark)
+/** Returns the changes that make the local copies equal to the authoritative region's records. */
+export function diffVersions(
+  remote: Iterable<KeyedVersion>,
+  local: Iterable<KeyedVersion>,
+): VersionDiff {
+  const remaining = new Map<string, string>()
+  for (const { key, version } of local) remaining.set(key, version)
   const changed: string[] = []
-  for (const { key, mark } of there) {
-    if (left.get(key) !== mark) changed.push(key)
-    left.delete(key)
+  for (const { key, version } of remote) {
+    if (remaining.get(key) !== version) changed.push(key)
+    remaining.delete(key)
   }
-  return { changed, gone: [...left.keys()] }
+  return { changed, removed: [...remaining.keys()] }
 }

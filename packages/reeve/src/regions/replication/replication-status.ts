@@ -1,88 +1,94 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 
-interface CollectionStatus {
-  /** Of the authoritative region, up to which everything is copied; 0 before the first round. */
+interface TableStatus {
+  /**
+   * Index of the authoritative region up to which everything is copied; 0 before the first sync.
+   */
   index: number
-  /** When it was last known that the copies are right; undefined before the first round. */
-  knownMs: number | undefined
+  /** Time at which the copies were last confirmed; undefined before the first sync. */
+  confirmedMs: number | undefined
   error: string
-  /** What is gone there and still used here, with the reason. */
-  readonly kept: Map<string, string>
+  /** Records that were deleted there but are still in use here, with the reason. */
+  readonly undeletable: Map<string, string>
 }
 
-/** How old the copies of what the authoritative region rules may be. */
+/** Age and errors of the copies of the authoritative region's records. */
 export class ReplicationStatus {
   readonly #clock: Clock
   readonly #region: string
-  #collections = new Map<string, CollectionStatus>()
+  #tables = new Map<string, TableStatus>()
 
   constructor(clock: Clock, region: string) {
     this.#clock = clock
     this.#region = region
   }
 
-  /** This server leads: it keeps the copies from now on. */
+  /** Called when this server becomes the leader and so replicates. */
   begin(names: readonly string[]): void {
-    this.#collections = new Map(
-      names.map((name) => [name, { index: 0, knownMs: undefined, error: '', kept: new Map() }]),
+    this.#tables = new Map(
+      names.map((name) => [
+        name,
+        { index: 0, confirmedMs: undefined, error: '', undeletable: new Map() },
+      ]),
     )
   }
 
   end(): void {
-    this.#collections.clear()
+    this.#tables.clear()
   }
 
-  /** True when that is news: the first time, or after it failed. */
-  answered(name: string, index: number): boolean {
-    const status = this.#collections.get(name)
+  /**
+   * Records a success. Returns true if it should be logged: the first one, or one after a failure.
+   */
+  recordSuccess(name: string, index: number): boolean {
+    const status = this.#tables.get(name)
     if (status === undefined) return false
-    const isNews = status.index === 0 || status.error !== ''
+    const isNoteworthy = status.index === 0 || status.error !== ''
     Object.assign(status, { index, knownMs: this.#clock.nowMs(), error: '' })
-    return isNews
+    return isNoteworthy
   }
 
-  /** True when that is news: it fails otherwise than before. */
-  failed(name: string, error: string): boolean {
-    const status = this.#collections.get(name)
+  /** Records a failure. Returns true if it should be logged: its text differs from the last one. */
+  recordFailure(name: string, error: string): boolean {
+    const status = this.#tables.get(name)
     if (status === undefined || status.error === error) return false
     status.error = error
     return true
   }
 
-  kept(name: string, key: string, why: string | undefined): void {
-    const kept = this.#collections.get(name)?.kept
-    if (why === undefined) kept?.delete(key)
-    else kept?.set(key, why)
+  recordUndeletable(name: string, key: string, why: string | undefined): void {
+    const undeletable = this.#tables.get(name)?.undeletable
+    if (why === undefined) undeletable?.delete(key)
+    else undeletable?.set(key, why)
   }
 
-  /** Whether something is gone there that is still used here. */
-  hasKept(name: string): boolean {
-    return (this.#collections.get(name)?.kept.size ?? 0) > 0
+  /** Reports whether a record that was deleted there is still in use here. */
+  hasUndeletable(name: string): boolean {
+    return (this.#tables.get(name)?.undeletable.size ?? 0) > 0
   }
 
   /**
-   * Milliseconds since the copies were last known to be right; 0 where another server knows.
-   * Infinite while a leader has not compared them yet: however long that takes, nobody remembers
-   * how old they were when it began.
+   * Milliseconds since the copies were last confirmed; 0 on servers that do not lead. Infinite
+   * until a new leader has compared them: their age is unknown until then.
    */
   get lagMs(): number {
     const nowMs = this.#clock.nowMs()
-    const ages = [...this.#collections.values()].map(({ knownMs }) =>
-      knownMs === undefined ? Number.POSITIVE_INFINITY : nowMs - knownMs,
+    const ages = [...this.#tables.values()].map(({ confirmedMs }) =>
+      confirmedMs === undefined ? Number.POSITIVE_INFINITY : nowMs - confirmedMs,
     )
     return Math.max(0, ...ages)
   }
 
-  /** As `/v1/agent/self` shows it: texts only. */
+  /** Statistics for `/v1/agent/self`: strings only. */
   stats(): Readonly<Record<string, string>> {
     const stats: Record<string, string> = { authoritative_region: this.#region }
-    if (this.#collections.size === 0) return { ...stats, role: 'the leader of this region copies' }
+    if (this.#tables.size === 0) return { ...stats, role: 'the leader of this region copies' }
     const { lagMs } = this
     if (Number.isFinite(lagMs)) stats['lag_ms'] = String(lagMs)
-    for (const [name, { index, error, kept }] of this.#collections) {
+    for (const [name, { index, error, undeletable }] of this.#tables) {
       stats[`${name}_index`] = String(index)
       if (error !== '') stats[`${name}_error`] = error
-      if (kept.size > 0) stats[`${name}_kept`] = [...kept.keys()].toSorted().join(' ')
+      if (undeletable.size > 0) stats[`${name}_kept`] = [...undeletable.keys()].toSorted().join(' ')
     }
     return stats
   }

@@ -1,20 +1,20 @@
 import type { ChangeStep, Constraint, Job, PlacementReason, Task, TaskGroup } from '@reeve/contract'
 import { grouped } from '@reeve/kit/number.ts'
 import type { NodeUsage, PublicNode } from '../../model/index.ts'
-import type { World } from './trial.ts'
+import type { WhatIfChange } from './trial.ts'
 
-/** A step of a change, and what it would make of the world. */
-export interface TriedStep {
+/** A step of a suggested change with its effect on the what-if view. */
+export interface RemedyStep {
   readonly step: ChangeStep
-  readonly world: World
-  /** How much of what there is it changes: a share for amounts, 1 for all else. */
+  readonly change: WhatIfChange
+  /** Relative size of the change: a share for amounts, 1 for everything else. */
   readonly size: number
 }
 
-/** The ways in which one reason can be removed: by who owns the job, or by who owns the node. */
+/** The changes that remove one rejection reason: by the owner of the job or of the node. */
 export interface Remedies {
-  readonly job: TriedStep | undefined
-  readonly node: TriedStep | undefined
+  readonly job: RemedyStep | undefined
+  readonly node: RemedyStep | undefined
 }
 
 export interface RemedyOptions {
@@ -38,39 +38,45 @@ export function remediesFor(reason: PlacementReason, options: RemedyOptions): Re
     case 'datacenter':
       return { job: addDatacenter(options), node: undefined }
     case 'node-pool':
-      return { job: usePool(options), node: undefined }
+      return { job: changeNodePool(options), node: undefined }
     case 'node-status':
     case 'node-eligibility':
-      return { job: undefined, node: takeWork(reason, options) }
+      return { job: undefined, node: makeSchedulable(reason, options) }
     default:
-      // What else a node lacks (drivers, devices, volumes, networks, cores, ports) the refusal
-      // says; nobody gives a node a device by editing it.
+      // Missing drivers, devices, volumes, networks, cores and ports have no remedy: they cannot be
+      // added by editing a node or a job.
       return { job: undefined, node: undefined }
   }
 }
 
-/** Below these a job is refused at registration. */
-const AMOUNTS = {
+/** Amounts with their minimum: registration rejects a job below it. */
+const REDUCIBLE_AMOUNTS = {
   cpu: { field: 'CPU', least: 1, column: 'cpuShares' },
   memory: { field: 'MemoryMB', least: 10, column: 'memoryMB' },
   disk: { field: 'SizeMB', least: 10, column: 'diskMB' },
 } as const
 
-function amountOf({ Rule: rule }: PlacementReason): (typeof AMOUNTS)[keyof typeof AMOUNTS] {
-  return rule === 'cpu' ? AMOUNTS.cpu : rule === 'memory' ? AMOUNTS.memory : AMOUNTS.disk
+function amountOf({
+  Rule: rule,
+}: PlacementReason): (typeof REDUCIBLE_AMOUNTS)[keyof typeof REDUCIBLE_AMOUNTS] {
+  return rule === 'cpu'
+    ? REDUCIBLE_AMOUNTS.cpu
+    : rule === 'memory'
+      ? REDUCIBLE_AMOUNTS.memory
+      : REDUCIBLE_AMOUNTS.disk
 }
 
-/** The task that asks for most can best ask for less. */
-function lowerAmount(reason: PlacementReason, { group }: RemedyOptions): TriedStep | undefined {
-  const { field, least } = amountOf(reason)
+/** Reduces the task that requires most. */
+function lowerAmount(reason: PlacementReason, { group }: RemedyOptions): RemedyStep | undefined {
+  const { field, least: minimum } = amountOf(reason)
   const missing = reason.Shortfall?.Missing ?? 0
   const unit = reason.Shortfall?.Unit ?? ''
-  const where = `TaskGroups[${group.Name}]`
+  const groupPath = `TaskGroups[${group.Name}]`
   if (field === 'SizeMB') {
     const from = group.EphemeralDisk.SizeMB
-    const path = `${where}.EphemeralDisk.SizeMB`
-    const words = `size of ephemeral_disk in group "${group.Name}"`
-    return lowered({ path, words, from, missing, least, unit }, (value) =>
+    const path = `${groupPath}.EphemeralDisk.SizeMB`
+    const label = `size of ephemeral_disk in group "${group.Name}"`
+    return reduceAmount({ path, label, from, missing, minimum, unit }, (value) =>
       inGroup(group.Name, (one) => ({
         ...one,
         EphemeralDisk: { ...one.EphemeralDisk, SizeMB: value },
@@ -79,10 +85,10 @@ function lowerAmount(reason: PlacementReason, { group }: RemedyOptions): TriedSt
   }
   const task = mostDemanding(group.Tasks, field)
   if (task === undefined || (field === 'CPU' && task.Resources.Cores > 0)) return undefined
-  const path = `${where}.Tasks[${task.Name}].Resources.${field}`
-  const words = `${field === 'CPU' ? 'cpu' : 'memory'} of task "${task.Name}" in group "${group.Name}"`
+  const path = `${groupPath}.Tasks[${task.Name}].Resources.${field}`
+  const label = `${field === 'CPU' ? 'cpu' : 'memory'} of task "${task.Name}" in group "${group.Name}"`
   const from = task.Resources[field]
-  return lowered({ path, words, from, missing, least, unit }, (value) =>
+  return reduceAmount({ path, label, from, missing, minimum, unit }, (value) =>
     inTask(group.Name, task.Name, (one) => ({
       ...one,
       Resources: { ...one.Resources, [field]: value },
@@ -92,28 +98,28 @@ function lowerAmount(reason: PlacementReason, { group }: RemedyOptions): TriedSt
 
 function mostDemanding(tasks: readonly Task[], field: 'CPU' | 'MemoryMB'): Task | undefined {
   return tasks.reduce<Task | undefined>(
-    (most, task) =>
-      most === undefined || task.Resources[field] > most.Resources[field] ? task : most,
+    (largest, task) =>
+      largest === undefined || task.Resources[field] > largest.Resources[field] ? task : largest,
     undefined,
   )
 }
 
-interface Lowering {
+interface AmountReduction {
   readonly path: string
-  /** The field as the job file calls it. */
-  readonly words: string
+  /** Name of the field in the job file. */
+  readonly label: string
   readonly from: number
   readonly missing: number
-  readonly least: number
+  readonly minimum: number
   readonly unit: string
 }
 
-function lowered(
-  { path, words, from, missing, least, unit }: Lowering,
+function reduceAmount(
+  { path, label, from, missing, minimum, unit }: AmountReduction,
   edit: (value: number) => (job: Job) => Job,
-): TriedStep | undefined {
+): RemedyStep | undefined {
   const to = Math.floor(from - missing)
-  if (to < least) return undefined
+  if (to < minimum) return undefined
   return {
     step: {
       Kind: 'edit-job',
@@ -121,46 +127,47 @@ function lowered(
       NodeID: '',
       From: String(from),
       To: String(to),
-      Text: `set ${words} to ${`${grouped(to)} ${unit}`.trim()} or less`,
+      Text: `set ${label} to ${`${grouped(to)} ${unit}`.trim()} or less`,
     },
-    world: { job: edit(to) },
+    change: { job: edit(to) },
     size: missing / Math.max(1, from),
   }
 }
 
-/** Only where the node is large enough at all, and as much as is missing runs there. */
+/** Applies only if the node has the capacity and enough of it is used by others. */
 function freeAmount(
   reason: PlacementReason,
   { node, usageOn }: RemedyOptions,
-): TriedStep | undefined {
+): RemedyStep | undefined {
   const { column } = amountOf(reason)
-  const short = reason.Shortfall
+  const shortfall = reason.Shortfall
   const used = usageOn(node.ID)[column]
-  if (short === null || short.Capacity < short.Asked || used < short.Missing) return undefined
-  const what = `${grouped(short.Missing)} ${short.Unit} of ${reason.Rule}`
+  if (shortfall === null || shortfall.Capacity < shortfall.Asked || used < shortfall.Missing)
+    return undefined
+  const amount = `${grouped(shortfall.Missing)} ${shortfall.Unit} of ${reason.Rule}`
   return {
     step: {
       Kind: 'free-capacity',
       Path: '',
       NodeID: node.ID,
       From: String(used),
-      To: String(used - short.Missing),
-      Text: `free ${what} on node ${node.Name}`,
+      To: String(used - shortfall.Missing),
+      Text: `free ${amount} on node ${node.Name}`,
     },
-    world: {
-      usage: {
+    change: {
+      usageChange: {
         id: node.ID,
-        change: (usage) => ({ ...usage, [column]: usage[column] - short.Missing }),
+        change: (usage) => ({ ...usage, [column]: usage[column] - shortfall.Missing }),
       },
     },
-    size: short.Missing / Math.max(1, short.Asked),
+    size: shortfall.Missing / Math.max(1, shortfall.Asked),
   }
 }
 
 function dropConstraint(
   reason: PlacementReason,
   { job, group }: RemedyOptions,
-): TriedStep | undefined {
+): RemedyStep | undefined {
   const { Constraint: constraint, Level: level, Task: task } = reason
   if (constraint === null) return undefined
   const inGroupPath = `TaskGroups[${group.Name}]`
@@ -170,20 +177,22 @@ function dropConstraint(
       : level === 'group'
         ? [group, `${inGroupPath}.`]
         : [group.Tasks.find((one) => one.Name === task), `${inGroupPath}.Tasks[${task}].`]
-  const place = owner?.Constraints?.indexOf(constraint) ?? -1
-  if (place < 0) return undefined
-  const path = `${prefix}Constraints[${place}]`
-  const text = [constraint.LTarget, constraint.Operand, constraint.RTarget].join(' ').trim()
+  const index = owner?.Constraints?.indexOf(constraint) ?? -1
+  if (index < 0) return undefined
+  const path = `${prefix}Constraints[${index}]`
+  const constraintText = [constraint.LTarget, constraint.Operand, constraint.RTarget]
+    .join(' ')
+    .trim()
   return {
     step: {
       Kind: 'edit-job',
       Path: path,
       NodeID: '',
-      From: text,
+      From: constraintText,
       To: '',
-      Text: `remove the constraint ${text} of the ${level}`,
+      Text: `remove the constraint ${constraintText} of the ${level}`,
     },
-    world: { job: withoutConstraint(reason, group, constraint) },
+    change: { job: withoutConstraint(reason, group, constraint) },
     size: 1,
   }
 }
@@ -201,9 +210,9 @@ function withoutConstraint(
   return inTask(group.Name, task, (one) => ({ ...one, Constraints: rest(one.Constraints) }))
 }
 
-/** Meta is what an operator may set on a node that runs. */
-function setMeta(reason: PlacementReason, { node }: RemedyOptions): TriedStep | undefined {
-  const { Constraint: constraint, Found: found } = reason
+/** Suggests setting node metadata: operators can change it on a running node. */
+function setMeta(reason: PlacementReason, { node }: RemedyOptions): RemedyStep | undefined {
+  const { Constraint: constraint, Found: actual } = reason
   const name = /^\$\{meta\.(.+)\}$/s.exec(constraint?.LTarget ?? '')?.[1]
   const isEquality = ['=', '==', 'is'].includes(constraint?.Operand ?? '')
   const value = constraint?.RTarget ?? ''
@@ -213,17 +222,17 @@ function setMeta(reason: PlacementReason, { node }: RemedyOptions): TriedStep | 
       Kind: 'edit-node',
       Path: `Meta.${name}`,
       NodeID: node.ID,
-      From: found,
+      From: actual,
       To: value,
       Text: `set meta ${name} of node ${node.Name} to ${value}`,
     },
-    world: {
-      node: {
+    change: {
+      nodeChange: {
         id: node.ID,
         change: (one) => ({
           ...one,
           Meta: { ...one.Meta, [name]: value },
-          // It is no longer like the nodes of its class.
+          // The changed node no longer belongs to its computed class.
           ComputedClass: '',
         }),
       },
@@ -232,23 +241,23 @@ function setMeta(reason: PlacementReason, { node }: RemedyOptions): TriedStep | 
   }
 }
 
-function addDatacenter({ job, node }: RemedyOptions): TriedStep {
-  const all = [...job.Datacenters, node.Datacenter]
+function addDatacenter({ job, node }: RemedyOptions): RemedyStep {
+  const datacenters = [...job.Datacenters, node.Datacenter]
   return {
     step: {
       Kind: 'edit-job',
       Path: 'Datacenters',
       NodeID: '',
       From: JSON.stringify(job.Datacenters),
-      To: JSON.stringify(all),
+      To: JSON.stringify(datacenters),
       Text: `add ${node.Datacenter} to the datacenters of the job`,
     },
-    world: { job: (one) => ({ ...one, Datacenters: all }) },
+    change: { job: (one) => ({ ...one, Datacenters: datacenters }) },
     size: 1,
   }
 }
 
-function usePool({ job, node }: RemedyOptions): TriedStep {
+function changeNodePool({ job, node }: RemedyOptions): RemedyStep {
   return {
     step: {
       Kind: 'edit-job',
@@ -258,12 +267,12 @@ function usePool({ job, node }: RemedyOptions): TriedStep {
       To: node.NodePool,
       Text: `run the job in the pool ${node.NodePool}`,
     },
-    world: { job: (one) => ({ ...one, NodePool: node.NodePool }) },
+    change: { job: (one) => ({ ...one, NodePool: node.NodePool }) },
     size: 1,
   }
 }
 
-function takeWork(reason: PlacementReason, { node }: RemedyOptions): TriedStep {
+function makeSchedulable(reason: PlacementReason, { node }: RemedyOptions): RemedyStep {
   const isStatus = reason.Rule === 'node-status'
   const change = (one: PublicNode): PublicNode =>
     isStatus
@@ -278,7 +287,7 @@ function takeWork(reason: PlacementReason, { node }: RemedyOptions): TriedStep {
       To: isStatus ? 'ready' : 'eligible',
       Text: isStatus ? `bring node ${node.Name} back` : `let node ${node.Name} take work again`,
     },
-    world: { node: { id: node.ID, change } },
+    change: { nodeChange: { id: node.ID, change } },
     size: 1,
   }
 }

@@ -2,97 +2,104 @@ import type { ChangeStep, Job, PlacementChange, TaskGroup } from '@reeve/contrac
 import type { Steps } from '@reeve/kit/slices.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { AllocationRow, NodeUsage, PublicNode } from '../../model/index.ts'
-import { canPreempt, preemptionSetting, withPreemption } from '../preempt/can-preempt.ts'
+import { canPreempt, preemptionSetting, enablePreemption } from '../preempt/can-preempt.ts'
 import type { PlacementSettings } from '../view.ts'
-import { remediesFor, type Remedies, type TriedStep } from './change-steps.ts'
-import type { RefusingNode } from './refusals.ts'
-import { bothWorlds, type World } from './trial.ts'
+import { remediesFor, type Remedies, type RemedyStep } from './change-steps.ts'
+import type { RejectedNode } from './refusals.ts'
+import { combineChanges, type WhatIfChange } from './trial.ts'
 
-/** Every change that is told was tried, and a trial costs as much as an evaluation. */
-const CHANGES_TRIED = 16
-const CHANGES_TOLD = 5
-const NODES_NAMED = 5
-/** A new machine is more than any edit. */
-const ADD_NODE_SIZE = 2
-const PREEMPTION_SIZE = 1.5
-const NEW_NODE_ID = 'ffffffff-ffff-4fff-bfff-ffffffffffff'
+/** Every returned change was tried, and each trial costs as much as an evaluation. */
+const CHANGES_TRIED_MAX = 16
+const CHANGES_RETURNED_MAX = 5
+const NODES_LISTED_MAX = 5
+/** Adding a node costs more than any edit. */
+const ADD_NODE_COST = 2
+const PREEMPTION_COST = 1.5
+const HYPOTHETICAL_NODE_ID = 'ffffffff-ffff-4fff-bfff-ffffffffffff'
 
-export interface ChangeOptions {
+export interface RemedySearchOptions {
   readonly job: Job
   readonly group: TaskGroup
-  /** The nearest to fitting first. */
-  readonly refusing: readonly RefusingNode[]
-  /** What runs on a node now, without what was tried. */
+  /** Sorted by distance, nearest first. */
+  readonly rejectedNodes: readonly RejectedNode[]
+  /** Usage of a node in the current state, without trial placements. */
   readonly usageOn: (nodeId: string) => NodeUsage
-  /** How many of the missing instances would be placed as things are. */
-  readonly placedNow: number
+  /** Number of missing allocations that can be placed without a change. */
+  readonly placedWithoutChange: number
   readonly settings: PlacementSettings
-  /** What would be placed of the missing instances in another world. */
-  readonly tryIn: (world: World) => Steps<readonly AllocationRow[]>
+  /** Places the missing allocations under the given change and returns the placed ones. */
+  readonly placeWith: (world: WhatIfChange) => Steps<readonly AllocationRow[]>
 }
 
-interface Candidate {
-  readonly steps: readonly TriedStep[]
+interface CandidateChange {
+  readonly steps: readonly RemedyStep[]
   readonly size: number
 }
 
-/** Changes that place at least one more instance, the smallest first. Each of them was tried. */
-export function* smallestChanges(options: ChangeOptions): Steps<readonly PlacementChange[]> {
+/** Returns the changes that place at least one more allocation, smallest first. Each was tried. */
+export function* smallestRemedies(options: RemedySearchOptions): Steps<readonly PlacementChange[]> {
   const candidates = candidateChanges(options)
-    .toSorted((a, b) => a.size - b.size || compareText(textOf(a), textOf(b)))
-    .slice(0, CHANGES_TRIED)
+    .toSorted((a, b) => a.size - b.size || compareText(candidateText(a), candidateText(b)))
+    .slice(0, CHANGES_TRIED_MAX)
   const changes: PlacementChange[] = []
   for (const candidate of candidates) {
-    if (changes.length === CHANGES_TOLD) break
-    const world = candidate.steps.reduce<World>((all, { world: one }) => bothWorlds(all, one), {})
-    const placed = yield* options.tryIn(world)
-    const places = placed.length - options.placedNow
-    if (places > 0) changes.push(changeOf(candidate, places, placed))
+    if (changes.length === CHANGES_RETURNED_MAX) break
+    const change = candidate.steps.reduce<WhatIfChange>(
+      (all, { change: other }) => combineChanges(all, other),
+      {},
+    )
+    const placed = yield* options.placeWith(change)
+    const placedCount = placed.length - options.placedWithoutChange
+    if (placedCount > 0) changes.push(toPlacementChange(candidate, placedCount, placed))
   }
   return changes
 }
 
-function candidateChanges(options: ChangeOptions): readonly Candidate[] {
-  const known = new Map<string, Candidate>()
-  const add = (steps: readonly TriedStep[] | undefined): void => {
+function candidateChanges(options: RemedySearchOptions): readonly CandidateChange[] {
+  const byText = new Map<string, CandidateChange>()
+  const add = (steps: readonly RemedyStep[] | undefined): void => {
     if (steps === undefined || steps.length === 0) return
     const candidate = { steps, size: steps.reduce((sum, { size }) => sum + size, 0) }
-    const name = textOf(candidate)
-    if (!known.has(name)) known.set(name, candidate)
+    const text = candidateText(candidate)
+    if (!byText.has(text)) byText.set(text, candidate)
   }
   add(addNode(options))
-  add(allowPreemption(options))
-  for (const one of options.refusing) {
-    if (known.size >= CHANGES_TRIED) break
-    const remedies = one.reasons.map((reason) => {
-      return remediesFor(reason, { ...options, node: one.node })
+  add(enablePreemptionStep(options))
+  for (const rejected of options.rejectedNodes) {
+    if (byText.size >= CHANGES_TRIED_MAX) break
+    const remedies = rejected.reasons.map((reason) => {
+      return remediesFor(reason, { ...options, node: rejected.node })
     })
-    add(whole(remedies, ({ job }) => job))
-    add(whole(remedies, ({ node }) => node))
-    add(whole(remedies, ({ job, node }) => node ?? job))
+    add(completeRemedy(remedies, ({ job }) => job))
+    add(completeRemedy(remedies, ({ node }) => node))
+    add(completeRemedy(remedies, ({ job, node }) => node ?? job))
   }
-  return [...known.values()]
+  return [...byText.values()]
 }
 
-/** A change helps only if it removes every reason of a node. */
-function whole(
+/** Combines one step per reason; undefined unless every reason of the node has one. */
+function completeRemedy(
   remedies: readonly Remedies[],
-  choose: (remedies: Remedies) => TriedStep | undefined,
-): readonly TriedStep[] | undefined {
+  choose: (remedies: Remedies) => RemedyStep | undefined,
+): readonly RemedyStep[] | undefined {
   const steps = remedies.map(choose).filter((step) => step !== undefined)
   return steps.length === remedies.length ? steps : undefined
 }
 
-/** Another node like the nearest that would do if it were empty. */
-function addNode({ refusing }: ChangeOptions): readonly TriedStep[] | undefined {
-  const like = refusing.find(({ reasons }) =>
-    reasons.every(({ Rule: rule, Shortfall: short }) => {
+/** Suggests another node like the nearest one that would fit the allocation if it were empty. */
+function addNode({ rejectedNodes }: RemedySearchOptions): readonly RemedyStep[] | undefined {
+  const template = rejectedNodes.find(({ reasons }) =>
+    reasons.every(({ Rule: rule, Shortfall: shortfall }) => {
       if (rule === 'distinct-hosts') return true
-      return short !== null && short.Capacity >= short.Asked
+      return shortfall !== null && shortfall.Capacity >= shortfall.Asked
     }),
   )?.node
-  if (like === undefined) return undefined
-  const added: PublicNode = { ...like, ID: NEW_NODE_ID, Name: `another ${like.Name}` }
+  if (template === undefined) return undefined
+  const added: PublicNode = {
+    ...template,
+    ID: HYPOTHETICAL_NODE_ID,
+    Name: `another ${template.Name}`,
+  }
   return [
     {
       step: {
@@ -100,17 +107,20 @@ function addNode({ refusing }: ChangeOptions): readonly TriedStep[] | undefined 
         Path: '',
         NodeID: '',
         From: '',
-        To: like.Name,
-        Text: `add a node like ${like.Name}`,
+        To: template.Name,
+        Text: `add a node like ${template.Name}`,
       },
-      world: { added },
-      size: ADD_NODE_SIZE,
+      change: { addedNode: added },
+      size: ADD_NODE_COST,
     },
   ]
 }
 
-/** For all jobs of the type: that is more than an edit of one. */
-function allowPreemption({ job, settings }: ChangeOptions): readonly TriedStep[] | undefined {
+/** Suggests enabling preemption for the job type, which costs more than editing one job. */
+function enablePreemptionStep({
+  job,
+  settings,
+}: RemedySearchOptions): readonly RemedyStep[] | undefined {
   if (canPreempt(job, settings)) return undefined
   const step = {
     Kind: 'set-scheduler' as const,
@@ -120,29 +130,29 @@ function allowPreemption({ job, settings }: ChangeOptions): readonly TriedStep[]
     To: 'true',
     Text: `let ${job.Type} jobs displace others of lower priority (preemption)`,
   }
-  return [{ step, world: { preemption: withPreemption(job, settings) }, size: PREEMPTION_SIZE }]
+  return [{ step, change: { preemption: enablePreemption(job, settings) }, size: PREEMPTION_COST }]
 }
 
-function changeOf(
-  candidate: Candidate,
-  places: number,
+function toPlacementChange(
+  candidate: CandidateChange,
+  placedCount: number,
   placed: readonly AllocationRow[],
 ): PlacementChange {
   const nodes = new Map(placed.map((row) => [row.NodeID, row.NodeName]))
-  nodes.delete(NEW_NODE_ID)
+  nodes.delete(HYPOTHETICAL_NODE_ID)
   return {
     Steps: candidate.steps.map(({ step }) => step),
-    Places: places,
-    Nodes: [...nodes].slice(0, NODES_NAMED).map(([ID, Name]) => ({ ID, Name })),
-    Text: textOf(candidate),
+    Places: placedCount,
+    Nodes: [...nodes].slice(0, NODES_LISTED_MAX).map(([ID, Name]) => ({ ID, Name })),
+    Text: candidateText(candidate),
   }
 }
 
-function textOf({ steps }: Candidate): string {
+function candidateText({ steps }: CandidateChange): string {
   return changeText(steps.map(({ step }) => step))
 }
 
-/** A change as a sentence, with the lines of the job file that are known. */
+/** Formats a change as a sentence, with line numbers of the job file where known. */
 export function changeText(steps: readonly ChangeStep[]): string {
   return steps
     .map(({ Text, Place }) => (Place === undefined ? Text : `${Text} (line ${Place.Line})`))

@@ -2,51 +2,57 @@ import type { Job, PlacementReason, PlacementRule, Shortfall, TaskGroup } from '
 import { grouped } from '@reeve/kit/number.ts'
 import type { NodeUsage, PublicNode } from '../../model/index.ts'
 import { isInDatacenters, isInPool } from '../feasible/base-set.ts'
-import type { DistinctRule } from '../feasible/distinct.ts'
-import type { NodeRule } from '../feasible/node-rules.ts'
+import type { DistinctConstraint } from '../feasible/distinct.ts'
+import type { FeasibilityRule } from '../feasible/node-rules.ts'
 import { perAllocationVolumeCheck, type FindVolume } from '../feasible/volume-check.ts'
-import type { GroupAsk } from '../rank/group-ask.ts'
-import { shortages, type Shortage } from '../rank/room.ts'
+import type { GroupRequirements } from '../rank/group-ask.ts'
+import { exhaustedDimensions, type ResourceShortage } from '../rank/room.ts'
 
-export interface ReasonOptions {
+export interface NodeReasonOptions {
   readonly job: Job
   readonly group: TaskGroup
-  readonly ask: GroupAsk
-  readonly rules: readonly NodeRule[]
-  readonly distinct: readonly DistinctRule[]
+  readonly ask: GroupRequirements
+  readonly rules: readonly FeasibilityRule[]
+  readonly distinct: readonly DistinctConstraint[]
   readonly usageOn: (nodeId: string) => NodeUsage
   readonly findVolume: FindVolume
-  /** Index of the instance that is explained. */
+  /** Name index of the explained allocation. */
   readonly index: number
 }
 
-/** Every rule that a node does not meet for one instance, in the order in which they are tried. */
-export function nodeReasons(node: PublicNode, options: ReasonOptions): readonly PlacementReason[] {
+/** Returns every rule that a node violates for one allocation, in evaluation order. */
+export function nodeReasons(
+  node: PublicNode,
+  options: NodeReasonOptions,
+): readonly PlacementReason[] {
   const { group, ask, rules, distinct, usageOn, index } = options
-  const ownVolume = perAllocationVolumeCheck(group, options.findVolume)?.(node, index)
-  const unmet = rules.filter((rule) => rule.check(node) !== undefined)
+  const volumeProblem = perAllocationVolumeCheck(group, options.findVolume)?.(node, index)
+  const unmetRules = rules.filter((rule) => rule.check(node) !== undefined)
   return [
-    ...standingReasons(node, options.job),
-    ...unmet.map((rule) => ruleReason(rule, node)),
-    ...(ownVolume === undefined ? [] : [reason({ Rule: 'volume', Text: ownVolume })]),
+    ...nodeStatusReasons(node, options.job),
+    ...unmetRules.map((rule) => ruleReason(rule, node)),
+    ...(volumeProblem === undefined ? [] : [newReason({ Rule: 'volume', Text: volumeProblem })]),
     ...distinct
       .filter((rule) => rule.check(node) !== undefined)
-      .map((rule) => distinctReason(rule, node)),
-    ...shortages(node, ask, usageOn(node.ID))
-      .filter((shortage) => !unmet.some((rule) => rule.rule === SAID_BY[shortage.rule]))
-      .map(roomReason),
+      .map((rule) => distinctRuleReason(rule, node)),
+    ...exhaustedDimensions(node, ask, usageOn(node.ID))
+      .filter((shortage) => !unmetRules.some((rule) => rule.rule === COVERED_BY[shortage.rule]))
+      .map(shortageReason),
   ]
 }
 
-/** What a node does not have at all is not free either: that is said once, by the rule. */
-const SAID_BY: Partial<Record<PlacementRule, PlacementRule>> = { device: 'device', port: 'network' }
+/** Rules that already report a missing resource, so that its shortage is not reported again. */
+const COVERED_BY: Partial<Record<PlacementRule, PlacementRule>> = {
+  device: 'device',
+  port: 'network',
+}
 
-/** What a node must be before anything else is asked of it. */
-function standingReasons(node: PublicNode, job: Job): readonly PlacementReason[] {
+/** Violations of node status, eligibility, datacenter and pool. */
+function nodeStatusReasons(node: PublicNode, job: Job): readonly PlacementReason[] {
   const reasons: PlacementReason[] = []
   const add = (Rule: PlacementReason['Rule'], Found: string, Text: string): void => {
     const Level = Rule.startsWith('node-') && Rule !== 'node-pool' ? 'node' : 'job'
-    reasons.push(reason({ Rule, Level, Found, Text }))
+    reasons.push(newReason({ Rule, Level, Found, Text }))
   }
   if (node.Status !== 'ready')
     add('node-status', node.Status, `the node is ${node.Status}, not ready`)
@@ -65,35 +71,36 @@ function standingReasons(node: PublicNode, job: Job): readonly PlacementReason[]
   return reasons
 }
 
-function ruleReason(rule: NodeRule, node: PublicNode): PlacementReason {
-  const found = rule.found(node)
-  const refused = rule.check(node) ?? ''
-  const asked = rule.asks === '' ? refused : `${refused} (${rule.asks})`
-  const has = found === '' ? 'the node has none' : `the node has ${found}`
-  return reason({
+function ruleReason(rule: FeasibilityRule, node: PublicNode): PlacementReason {
+  const actual = rule.describeNode(node)
+  const problem = rule.check(node) ?? ''
+  const requirement = rule.requires === '' ? problem : `${problem} (${rule.requires})`
+  const nodeValue = actual === '' ? 'the node has none' : `the node has ${actual}`
+  return newReason({
     Rule: rule.rule,
     Level: rule.level,
     Task: rule.task,
     Constraint: rule.constraint,
-    Found: found,
+    Found: actual,
     Text:
       rule.rule === 'constraint'
-        ? `${asked} must hold, and ${has}`
-        : `${asked}; ${has}${whyNot(rule, node)}`,
+        ? `${requirement} must hold, and ${nodeValue}`
+        : `${requirement}; ${nodeValue}${whyNot(rule, node)}`,
   })
 }
 
 /** Why the node does not have the driver, in its own words. */
-function whyNot({ rule, asks }: NodeRule, { Drivers }: PublicNode): string {
-  const driver = rule === 'driver' && Object.hasOwn(Drivers, asks) ? Drivers[asks] : undefined
+function whyNot({ rule, requires }: FeasibilityRule, { Drivers }: PublicNode): string {
+  const driver =
+    rule === 'driver' && Object.hasOwn(Drivers, requires) ? Drivers[requires] : undefined
   return driver === undefined || driver.HealthDescription === ''
     ? ''
-    : `; ${asks}: ${driver.HealthDescription}`
+    : `; ${requires}: ${driver.HealthDescription}`
 }
 
-function distinctReason(rule: DistinctRule, node: PublicNode): PlacementReason {
-  const found = rule.found(node)
-  return reason({
+function distinctRuleReason(rule: DistinctConstraint, node: PublicNode): PlacementReason {
+  const found = rule.describeNode(node)
+  return newReason({
     Rule: rule.rule,
     Level: rule.level,
     Constraint: rule.constraint,
@@ -102,33 +109,35 @@ function distinctReason(rule: DistinctRule, node: PublicNode): PlacementReason {
   })
 }
 
-function distinctText(rule: DistinctRule, found: string, node: PublicNode): string {
+function distinctText(rule: DistinctConstraint, found: string, node: PublicNode): string {
   if (rule.rule === 'volume') return rule.check(node) ?? ''
   if (rule.rule === 'distinct-hosts')
     return `hosts must be distinct, and the node has ${found} of the ${rule.level}`
-  const what = found === '' ? 'the node has none' : `${found} has as many as it may have`
-  return `${rule.constraint?.LTarget ?? ''} must be distinct, and ${what}`
+  const problem = found === '' ? 'the node has none' : `${found} has as many as it may have`
+  return `${rule.constraint?.LTarget ?? ''} must be distinct, and ${problem}`
 }
 
-function roomReason(shortage: Shortage): PlacementReason {
-  const { rule, dimension, unit, asked, free } = shortage
+function shortageReason(shortage: ResourceShortage): PlacementReason {
+  const { rule, dimension, unit, required, free } = shortage
   const amount = (value: number): string =>
     unit === '' ? grouped(value) : `${grouped(value)} ${unit}`
-  return reason({
+  return newReason({
     Rule: rule,
     Shortfall: shortfallOf(shortage),
     Text:
       rule === 'port' || rule === 'device'
         ? dimension
-        : `${amount(free)} of ${rule} free, ${amount(asked)} requested`,
+        : `${amount(free)} of ${rule} free, ${amount(required)} requested`,
   })
 }
 
-function shortfallOf({ unit, asked, free, capacity }: Shortage): Shortfall {
-  return { Unit: unit, Asked: asked, Free: free, Capacity: capacity, Missing: asked - free }
+function shortfallOf({ unit, required, free, capacity }: ResourceShortage): Shortfall {
+  return { Unit: unit, Asked: required, Free: free, Capacity: capacity, Missing: required - free }
 }
 
-function reason(fields: Pick<PlacementReason, 'Rule'> & Partial<PlacementReason>): PlacementReason {
+function newReason(
+  fields: Pick<PlacementReason, 'Rule'> & Partial<PlacementReason>,
+): PlacementReason {
   return {
     Level: 'group',
     Task: '',
@@ -140,9 +149,12 @@ function reason(fields: Pick<PlacementReason, 'Rule'> & Partial<PlacementReason>
   }
 }
 
-/** 1 for each rule that is not met, and for each dimension the missing share of what was asked. */
+/**
+ * Distance of a node from fitting: 1 per violated rule, and the missing share per exhausted
+ * dimension.
+ */
 export function distanceOf(reasons: readonly PlacementReason[]): number {
-  return reasons.reduce((sum, { Shortfall: short }) => {
-    return sum + (short === null ? 1 : short.Missing / Math.max(1, short.Asked))
+  return reasons.reduce((sum, { Shortfall: shortfall }) => {
+    return sum + (shortfall === null ? 1 : shortfall.Missing / Math.max(1, shortfall.Asked))
   }, 0)
 }

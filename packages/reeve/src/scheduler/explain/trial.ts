@@ -2,49 +2,49 @@ import { ALL_NODE_POOL, type Job, type PreemptionConfig, type TaskGroup } from '
 import { NO_USAGE, type NodeUsage, type PublicNode } from '../../model/index.ts'
 import type { PlacementView } from '../view.ts'
 
-/** What a change would make of the world. Each part is left out where it changes nothing. */
-export interface World {
+/** A hypothetical change of the job or the cluster. Absent parts change nothing. */
+export interface WhatIfChange {
   readonly job?: (job: Job) => Job
-  /** The node it changes, and how. */
-  readonly node?: { readonly id: string; readonly change: (node: PublicNode) => PublicNode }
-  readonly usage?: { readonly id: string; readonly change: (usage: NodeUsage) => NodeUsage }
-  readonly added?: PublicNode
-  /** Who may displace others. */
+  /** The changed node and the change. */
+  readonly nodeChange?: { readonly id: string; readonly change: (node: PublicNode) => PublicNode }
+  readonly usageChange?: { readonly id: string; readonly change: (usage: NodeUsage) => NodeUsage }
+  readonly addedNode?: PublicNode
+  /** Job types that may preempt. */
   readonly preemption?: PreemptionConfig
 }
 
-/** Both changes, one after the other. */
-export function bothWorlds(a: World, b: World): World {
-  const job = chain(a.job, b.job)
-  const node = onOneNode(a.node, b.node)
-  const usage = onOneNode(a.usage, b.usage)
-  const added = b.added ?? a.added
+/** Combines two changes; `a` applies first. */
+export function combineChanges(a: WhatIfChange, b: WhatIfChange): WhatIfChange {
+  const job = compose(a.job, b.job)
+  const nodeChange = combineNodeChanges(a.nodeChange, b.nodeChange)
+  const usageChange = combineNodeChanges(a.usageChange, b.usageChange)
+  const addedNode = b.addedNode ?? a.addedNode
   const preemption = b.preemption ?? a.preemption
   return {
     ...(job === undefined ? {} : { job }),
-    ...(node === undefined ? {} : { node }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(added === undefined ? {} : { added }),
+    ...(nodeChange === undefined ? {} : { nodeChange }),
+    ...(usageChange === undefined ? {} : { usageChange }),
+    ...(addedNode === undefined ? {} : { addedNode }),
     ...(preemption === undefined ? {} : { preemption }),
   }
 }
 
-interface OnOneNode<T> {
+interface NodeChange<T> {
   readonly id: string
   readonly change: (value: T) => T
 }
 
-/** Changes are made for one node at a time, so both name the same. */
-function onOneNode<T>(
-  a: OnOneNode<T> | undefined,
-  b: OnOneNode<T> | undefined,
-): OnOneNode<T> | undefined {
-  const change = chain(a?.change, b?.change)
+/** Steps of one change concern the same node. */
+function combineNodeChanges<T>(
+  a: NodeChange<T> | undefined,
+  b: NodeChange<T> | undefined,
+): NodeChange<T> | undefined {
+  const change = compose(a?.change, b?.change)
   const id = a?.id ?? b?.id
   return change === undefined || id === undefined ? undefined : { id, change }
 }
 
-function chain<T>(
+function compose<T>(
   first: ((value: T) => T) | undefined,
   second: ((value: T) => T) | undefined,
 ): ((value: T) => T) | undefined {
@@ -52,28 +52,28 @@ function chain<T>(
   return second === undefined ? first : (value) => second(first(value))
 }
 
-/** The view as it would be. */
-export function changedView(
+/** Returns the view with the change applied. */
+export function viewWithChange(
   view: PlacementView,
   nodes: readonly PublicNode[],
-  { node, usage, added, preemption }: World,
+  { nodeChange, usageChange, addedNode, preemption }: WhatIfChange,
 ): PlacementView {
-  const changed = nodes.map((one) => (one.ID === node?.id ? node.change(one) : one))
-  const all = added === undefined ? changed : [...changed, added]
-  const byId = new Map(all.map((one) => [one.ID, one]))
-  const ready = all.filter(takesWork)
+  const changed = nodes.map((one) => (one.ID === nodeChange?.id ? nodeChange.change(one) : one))
+  const withAdded = addedNode === undefined ? changed : [...changed, addedNode]
+  const byId = new Map(withAdded.map((one) => [one.ID, one]))
+  const ready = withAdded.filter(isSchedulable)
   return {
     findNode: (id) => byId.get(id),
     findHostVolume: (namespace, id) => view.findHostVolume(namespace, id),
     readyNodes: (pool) =>
       pool === ALL_NODE_POOL ? ready : ready.filter((one) => one.NodePool === pool),
     usageOn: (id) => {
-      if (id === added?.ID) return NO_USAGE
-      const now = view.usageOn(id)
-      return id === usage?.id ? usage.change(now) : now
+      if (id === addedNode?.ID) return NO_USAGE
+      const current = view.usageOn(id)
+      return id === usageChange?.id ? usageChange.change(current) : current
     },
-    allocationsOn: (id) => (id === added?.ID ? [] : view.allocationsOn(id)),
-    findJobOf: (row) => view.findJobOf(row),
+    allocationsOn: (id) => (id === addedNode?.ID ? [] : view.allocationsOn(id)),
+    jobVersionOf: (row) => view.jobVersionOf(row),
     settingsFor: (pool) => {
       const settings = view.settingsFor(pool)
       return preemption === undefined ? settings : { ...settings, preemption }
@@ -81,7 +81,7 @@ export function changedView(
   }
 }
 
-function takesWork(node: PublicNode): boolean {
+function isSchedulable(node: PublicNode): boolean {
   return (
     node.Status === 'ready' &&
     node.SchedulingEligibility === 'eligible' &&
@@ -90,7 +90,7 @@ function takesWork(node: PublicNode): boolean {
   )
 }
 
-/** The group of that name in a changed job. */
-export function groupIn(job: Job, { Name: name }: TaskGroup): TaskGroup | undefined {
+/** Finds the group of the same name in a changed job. */
+export function findGroup(job: Job, { Name: name }: TaskGroup): TaskGroup | undefined {
   return job.TaskGroups.find((group) => group.Name === name)
 }

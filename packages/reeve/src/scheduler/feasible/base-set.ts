@@ -5,50 +5,50 @@ import type { PublicNode } from '../../model/index.ts'
 import { NodeTable } from '../rank/node-table.ts'
 import type { PlacementView } from '../view.ts'
 
-/** The nodes that a job may use as far as its pool and datacenters say. */
-export interface BaseSet {
+/** Ready nodes in the pool and datacenters of a job. */
+export interface ReadyNodes {
   readonly pool: string
-  /** By ID, so that everything made from them has one order. */
+  /** Sorted by ID, so that all derived lists have a defined order. */
   readonly nodes: readonly PublicNode[]
-  /** The same nodes in columns. */
+  /** The same nodes as a column table. */
   readonly table: NodeTable
-  /** How many of them each datacenter has. */
-  readonly byDatacenter: Readonly<Record<string, number>>
+  /** Number of nodes per datacenter. */
+  readonly countByDatacenter: Readonly<Record<string, number>>
 }
 
-/**
- * Lists never change, so what was made from one holds as long as the list does: a view gives the
- * same list until a node changes.
- */
-const knownSets = new WeakMap<readonly PublicNode[], Map<string, BaseSet>>()
-/** Jobs of one cluster name few combinations of datacenters. */
-const SETS_KEPT = 16
+/** Cached per node list: the view returns the same immutable list until a node changes. */
+const cache = new WeakMap<readonly PublicNode[], Map<string, ReadyNodes>>()
+/** Cache limit: the jobs of a cluster use few combinations of datacenters. */
+const CACHED_SETS_MAX = 16
 
-export function baseSet(view: PlacementView, job: Job): BaseSet {
+export function readyNodesInPoolAndDatacenters(view: PlacementView, job: Job): ReadyNodes {
   const pool = poolOf(job)
   const ready = view.readyNodes(pool)
-  const sets = knownSets.get(ready) ?? new Map<string, BaseSet>()
-  knownSets.set(ready, sets)
-  const name = JSON.stringify([pool, job.Datacenters])
-  const found = sets.get(name)
-  if (found !== undefined) return found
-  if (sets.size >= SETS_KEPT) sets.clear()
-  const made = newBaseSet(pool, ready, job)
-  sets.set(name, made)
-  return made
+  const byDatacenters = cache.get(ready) ?? new Map<string, ReadyNodes>()
+  cache.set(ready, byDatacenters)
+  const key = JSON.stringify([pool, job.Datacenters])
+  const cached = byDatacenters.get(key)
+  if (cached !== undefined) return cached
+  if (byDatacenters.size >= CACHED_SETS_MAX) byDatacenters.clear()
+  const created = newReadyNodes(pool, ready, job)
+  byDatacenters.set(key, created)
+  return created
 }
 
-function newBaseSet(pool: string, ready: readonly PublicNode[], job: Job): BaseSet {
-  const isWanted = datacenterTest(job)
-  const table = new NodeTable(ready.filter((node) => isWanted(node.Datacenter)))
+function newReadyNodes(pool: string, ready: readonly PublicNode[], job: Job): ReadyNodes {
+  const isInJobDatacenter = datacenterMatcher(job)
+  const table = new NodeTable(ready.filter((node) => isInJobDatacenter(node.Datacenter)))
   const counts = new Map<string, number>()
   for (const { Datacenter: name } of table.nodes) counts.set(name, (counts.get(name) ?? 0) + 1)
   const sorted = [...counts].toSorted(([a], [b]) => compareText(a, b))
-  return { pool, table, nodes: table.nodes, byDatacenter: Object.fromEntries(sorted) }
+  return { pool, table, nodes: table.nodes, countByDatacenter: Object.fromEntries(sorted) }
 }
 
-/** Whether a node that may be busy, draining or ineligible still is one of the job's. */
-export function isInBaseSet(node: PublicNode, job: Job): boolean {
+/**
+ * True if the node is in the pool and datacenters of the job, even if it is full, draining or
+ * ineligible.
+ */
+export function isInPoolAndDatacenters(node: PublicNode, job: Job): boolean {
   return isInPool(node, job) && isInDatacenters(node, job)
 }
 
@@ -65,15 +65,15 @@ function poolOf(job: Job): string {
   return job.NodePool === '' ? ALL_NODE_POOL : job.NodePool
 }
 
-/** Clusters have few datacenters and many nodes, so each name is matched once. */
-function datacenterTest(job: Job): (name: string) => boolean {
-  const known = new Map<string, boolean>()
+/** Caches matches per datacenter name: clusters have few datacenters and many nodes. */
+function datacenterMatcher(job: Job): (name: string) => boolean {
+  const matchCache = new Map<string, boolean>()
   return (name) => {
-    let wanted = known.get(name)
-    if (wanted === undefined) {
-      wanted = job.Datacenters.some((pattern) => matchGlob(pattern, name))
-      known.set(name, wanted)
+    let matches = matchCache.get(name)
+    if (matches === undefined) {
+      matches = job.Datacenters.some((pattern) => matchGlob(pattern, name))
+      matchCache.set(name, matches)
     }
-    return wanted
+    return matches
   }
 }

@@ -1,57 +1,58 @@
 import type { Constraint, Job, RuleLevel, TaskGroup } from '@reeve/contract'
 import { targetReader, type PublicNode } from '../../model/index.ts'
 import { isSystemJob } from '../job-kind.ts'
-import type { Proposed } from '../proposed.ts'
-import { constraintText, type NodeCheck } from './node-rules.ts'
+import type { ProposedState } from '../proposed.ts'
+import { constraintText, type FeasibilityCheck } from './node-rules.ts'
 
 /**
- * A rule about what else of the job is on a node, or on nodes like it. It follows the plan, so what
- * it says changes as the plan grows.
+ * A constraint that depends on the other allocations of the job. It follows the proposed state, so
+ * its result changes as the plan grows.
  */
-export interface DistinctRule {
+export interface DistinctConstraint {
   readonly rule: 'distinct-hosts' | 'distinct-property' | 'volume'
   readonly level: RuleLevel
-  /** Null for a rule that no constraint sets. */
+  /** Null if the rule does not come from a constraint block. */
   readonly constraint: Constraint | null
-  readonly check: NodeCheck
-  readonly found: (node: PublicNode) => string
-  /**
-   * Values of the property whose nodes are refused now and were not, or the reverse, since this was
-   * last asked.
-   */
-  flipped(): readonly string[]
+  readonly check: FeasibilityCheck
+  readonly describeNode: (node: PublicNode) => string
+  /** Returns and clears the property values whose result changed since the last call. */
+  takeChangedValues(): readonly string[]
 }
 
-export interface DistinctContext {
+export interface DistinctConstraintOptions {
   readonly job: Job
   readonly group: TaskGroup
-  readonly proposed: Proposed
+  readonly proposed: ProposedState
   readonly findNode: (id: string) => PublicNode | undefined
 }
 
 /**
- * `distinct_hosts` and `distinct_property` of a job and of one of its groups, those of hosts first.
- * A system job is on every host once, so its hosts are distinct anyway.
+ * Constraints `distinct_hosts` and `distinct_property` of a job and one of its groups, hosts first.
+ * System jobs place once per node, so `distinct_hosts` is implied.
  */
-export function distinctRules(context: DistinctContext): readonly DistinctRule[] {
+export function distinctConstraints(
+  context: DistinctConstraintOptions,
+): readonly DistinctConstraint[] {
   const { job, group } = context
   const all = [
     ...(job.Constraints ?? []).map((constraint) => ({ constraint, level: 'job' as const })),
     ...(group.Constraints ?? []).map((constraint) => ({ constraint, level: 'group' as const })),
   ]
   const hosts = all.filter(({ constraint: { Operand, RTarget } }) => {
-    return Operand === 'distinct_hosts' && !isOff(RTarget) && !isSystemJob(job)
+    return Operand === 'distinct_hosts' && !isFalse(RTarget) && !isSystemJob(job)
   })
   const properties = all.filter(({ constraint }) => constraint.Operand === 'distinct_property')
   return [
-    ...hosts.map(({ constraint, level }) => hostRule(constraint, level, context)),
-    ...properties.map(({ constraint, level }) => new PropertyRule(constraint, level, context)),
+    ...hosts.map(({ constraint, level }) => distinctHostsConstraint(constraint, level, context)),
+    ...properties.map(
+      ({ constraint, level }) => new DistinctPropertyConstraint(constraint, level, context),
+    ),
   ]
 }
 
-/** The first of the rules that a node does not meet. */
-export function distinctReason(
-  rules: readonly DistinctRule[],
+/** Returns the first constraint that a node violates. */
+export function firstViolation(
+  rules: readonly DistinctConstraint[],
   node: PublicNode,
 ): string | undefined {
   for (const { check } of rules) {
@@ -61,80 +62,80 @@ export function distinctReason(
   return undefined
 }
 
-function isOff(flag: string): boolean {
+function isFalse(flag: string): boolean {
   return ['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(flag)
 }
 
-function hostRule(
+function distinctHostsConstraint(
   constraint: Constraint,
   level: RuleLevel,
-  { group, proposed }: DistinctContext,
-): DistinctRule {
-  const text = constraintText(constraint)
+  { group, proposed }: DistinctConstraintOptions,
+): DistinctConstraint {
+  const label = constraintText(constraint)
   const scope = level === 'group' ? group.Name : undefined
   const countOn = (node: PublicNode): number => proposed.countOn(node.ID, scope)
   return {
     rule: 'distinct-hosts',
     level,
     constraint,
-    check: (node) => (countOn(node) > 0 ? text : undefined),
-    found: (node) => String(countOn(node)),
-    flipped: () => [],
+    check: (node) => (countOn(node) > 0 ? label : undefined),
+    describeNode: (node) => String(countOn(node)),
+    takeChangedValues: () => [],
   }
 }
 
-/** So many allocations for each value of a property, and none where a node has no value. */
-class PropertyRule implements DistinctRule {
+/** Limits the allocations per value of a property; nodes without a value are rejected. */
+class DistinctPropertyConstraint implements DistinctConstraint {
   readonly rule = 'distinct-property'
   readonly level: RuleLevel
   readonly constraint: Constraint
-  readonly #context: DistinctContext
-  readonly #valueOn: (node: PublicNode) => string | undefined
-  readonly #allowed: number
-  readonly #text: string
+  readonly #context: DistinctConstraintOptions
+  readonly #valueOf: (node: PublicNode) => string | undefined
+  readonly #maxPerValue: number
+  readonly #label: string
   readonly #counts = new Map<string, number>()
-  #seen = 0
-  #flipped: string[] = []
+  #changesApplied = 0
+  #changedValues: string[] = []
 
-  constructor(constraint: Constraint, level: RuleLevel, context: DistinctContext) {
+  constructor(constraint: Constraint, level: RuleLevel, context: DistinctConstraintOptions) {
     this.constraint = constraint
     this.level = level
     this.#context = context
-    this.#valueOn = targetReader(constraint.LTarget)
-    this.#allowed = constraint.RTarget === '' ? 1 : Number(constraint.RTarget)
-    this.#text = constraintText(constraint)
+    this.#valueOf = targetReader(constraint.LTarget)
+    this.#maxPerValue = constraint.RTarget === '' ? 1 : Number(constraint.RTarget)
+    this.#label = constraintText(constraint)
   }
 
   readonly check = (node: PublicNode): string | undefined => {
-    this.#follow()
-    const value = this.#valueOn(node)
-    return value === undefined || this.#isFull(value) ? this.#text : undefined
+    this.#applyProposedChanges()
+    const value = this.#valueOf(node)
+    return value === undefined || this.#isFull(value) ? this.#label : undefined
   }
 
-  readonly found = (node: PublicNode): string => this.#valueOn(node) ?? ''
+  readonly describeNode = (node: PublicNode): string => this.#valueOf(node) ?? ''
 
-  flipped(): readonly string[] {
-    this.#follow()
-    const values = this.#flipped
-    this.#flipped = []
+  takeChangedValues(): readonly string[] {
+    this.#applyProposedChanges()
+    const values = this.#changedValues
+    this.#changedValues = []
     return values
   }
 
   #isFull(value: string): boolean {
-    return (this.#counts.get(value) ?? 0) >= this.#allowed
+    return (this.#counts.get(value) ?? 0) >= this.#maxPerValue
   }
 
-  #follow(): void {
+  #applyProposedChanges(): void {
     const { proposed, findNode, group } = this.#context
-    for (; this.#seen < proposed.changes.length; this.#seen++) {
-      const change = proposed.changes[this.#seen]
+    for (; this.#changesApplied < proposed.changes.length; this.#changesApplied++) {
+      const change = proposed.changes[this.#changesApplied]
       if (change === undefined || (this.level === 'group' && change.group !== group.Name)) continue
       const node = findNode(change.nodeId)
-      const value = node === undefined ? undefined : this.#valueOn(node)
+      const value = node === undefined ? undefined : this.#valueOf(node)
       if (value === undefined) continue
-      const before = this.#isFull(value)
+      const wasFull = this.#isFull(value)
       this.#counts.set(value, (this.#counts.get(value) ?? 0) + change.delta)
-      if (this.#isFull(value) !== before) this.#flipped.push(value)
+      if (this.#isFull(value) !== wasFull) this.#changedValues.push(value)
     }
   }
 }

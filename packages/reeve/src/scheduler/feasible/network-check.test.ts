@@ -5,7 +5,7 @@ import { networkCheck } from './network-check.ts'
 
 const bridge = { Mode: 'bridge', Device: 'br0', MacAddress: '', Speed: 0, Addresses: null }
 
-/** A node with a bridge that says this of its containers. */
+/** A node with a bridge and this attribute for containers. */
 function nodeThat(access: string) {
   const node = aNode()
   return {

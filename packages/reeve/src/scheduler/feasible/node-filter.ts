@@ -1,74 +1,82 @@
 import type { Job, TaskGroup } from '@reeve/contract'
 import type { PublicNode } from '../../model/index.ts'
-import { nodeRules, type NodeCheck, type NodeRule } from './node-rules.ts'
+import { feasibilityRules, type FeasibilityCheck, type FeasibilityRule } from './node-rules.ts'
 import type { FindVolume } from './volume-check.ts'
 
-/** What decides whether nodes can run a group, whatever room they have. */
-export interface NodeFilter {
-  readonly rules: readonly NodeRule[]
-  /** The first rule that is not met, as it is counted. */
-  readonly reasonFor: NodeCheck
-  /** Whether the node's class is refused: then no node of the class can run the group. */
-  readonly refusesClass: (node: PublicNode) => boolean
-  /** Whether nodes of one class are all refused for the same reason, or none of them is. */
-  readonly decidedByClass: boolean
-  /** A constraint names something that nodes of one class may differ in: classes decide nothing. */
-  readonly escapesClasses: boolean
+/**
+ * Checks whether nodes can run a group, regardless of capacity. Results are cached per node class.
+ */
+export interface FeasibilityChecker {
+  readonly rules: readonly FeasibilityRule[]
+  /** First violated rule, as the label under which filtered nodes are counted. */
+  readonly reasonFor: FeasibilityCheck
+  /** True if no node of the class can run the group. */
+  readonly isClassIneligible: (node: PublicNode) => boolean
+  /** True if all rules depend on the class alone. */
+  readonly isDecidedByClass: boolean
+  /** True if a constraint uses a property in which nodes of a class may differ. */
+  readonly escapesComputedClass: boolean
 }
 
-/** A rule that was not met, and its place among the rules. */
-interface Refused {
-  readonly order: number
+/** A violated rule and its position in evaluation order. */
+interface Rejection {
+  readonly position: number
   readonly reason: string
 }
 
 /**
- * Asks the rules once for each class of nodes where the class decides them; the reason is kept, so
- * that every node is counted under it.
+ * Evaluates rules once per node class where the class decides; the reason is cached, so that every
+ * node is counted under it.
  */
-export function nodeFilter(job: Job, group: TaskGroup, findVolume: FindVolume): NodeFilter {
-  const rules = nodeRules(job, group, findVolume)
+export function newFeasibilityChecker(
+  job: Job,
+  group: TaskGroup,
+  findVolume: FindVolume,
+): FeasibilityChecker {
+  const rules = feasibilityRules(job, group, findVolume)
   const ordered = rules.map((rule, order) => ({ rule, order }))
-  const ofClass = ordered.filter(({ rule }) => rule.ofClass)
-  const ofNode = ordered.filter(({ rule }) => !rule.ofClass)
-  const byClass = cachedByClass((node) => firstRefusal(ofClass, node))
+  const isDecidedByClass = ordered.filter(({ rule }) => rule.isDecidedByClass)
+  const perNodeRules = ordered.filter(({ rule }) => !rule.isDecidedByClass)
+  const byClass = cachedByClass((node) => firstRejection(isDecidedByClass, node))
   return {
     rules,
     reasonFor: (node) => {
-      const refused = byClass(node)
-      if (ofNode.length === 0) return refused?.reason
-      const own = firstRefusal(ofNode, node)
-      if (own === undefined) return refused?.reason
-      return refused === undefined || own.order < refused.order ? own.reason : refused.reason
+      const classRejection = byClass(node)
+      if (perNodeRules.length === 0) return classRejection?.reason
+      const nodeRejection = firstRejection(perNodeRules, node)
+      if (nodeRejection === undefined) return classRejection?.reason
+      return classRejection === undefined || nodeRejection.position < classRejection.position
+        ? nodeRejection.reason
+        : classRejection.reason
     },
-    refusesClass: (node) => byClass(node) !== undefined,
-    decidedByClass: ofNode.length === 0,
-    escapesClasses: ofNode.some(({ rule }) => rule.rule === 'constraint'),
+    isClassIneligible: (node) => byClass(node) !== undefined,
+    isDecidedByClass: perNodeRules.length === 0,
+    escapesComputedClass: perNodeRules.some(({ rule }) => rule.rule === 'constraint'),
   }
 }
 
-function firstRefusal(
-  rules: readonly { readonly rule: NodeRule; readonly order: number }[],
+function firstRejection(
+  rules: readonly { readonly rule: FeasibilityRule; readonly order: number }[],
   node: PublicNode,
-): Refused | undefined {
+): Rejection | undefined {
   for (const { rule, order } of rules) {
     const reason = rule.check(node)
-    if (reason !== undefined) return { order, reason }
+    if (reason !== undefined) return { position: order, reason }
   }
   return undefined
 }
 
 function cachedByClass(
-  check: (node: PublicNode) => Refused | undefined,
-): (node: PublicNode) => Refused | undefined {
-  const known = new Map<string, Refused | undefined>()
+  check: (node: PublicNode) => Rejection | undefined,
+): (node: PublicNode) => Rejection | undefined {
+  const cache = new Map<string, Rejection | undefined>()
   return (node) => {
-    const name = node.ComputedClass
-    if (name === '') return check(node)
-    const refused = known.get(name)
-    if (refused !== undefined || known.has(name)) return refused
-    const found = check(node)
-    known.set(name, found)
-    return found
+    const nodeClass = node.ComputedClass
+    if (nodeClass === '') return check(node)
+    const cached = cache.get(nodeClass)
+    if (cached !== undefined || cache.has(nodeClass)) return cached
+    const rejection = check(node)
+    cache.set(nodeClass, rejection)
+    return rejection
   }
 }

@@ -1,35 +1,39 @@
 import type { Constraint, Job, PlacementRule, RuleLevel, Task, TaskGroup } from '@reeve/contract'
 import { isUniqueTarget, operandTest, targetReader, type PublicNode } from '../../model/index.ts'
-import { deviceAsks, offerDevices } from '../rank/devices.ts'
+import { deviceRequirements, assignDevices } from '../rank/devices.ts'
 import { isolatedMode, networkCheck } from './network-check.ts'
 import { volumeCheck, type FindVolume } from './volume-check.ts'
 
-/** Says why a node cannot run the group; undefined when it can. */
-export type NodeCheck = (node: PublicNode) => string | undefined
+/** Returns why a node cannot run the group; undefined if it can. */
+export type FeasibilityCheck = (node: PublicNode) => string | undefined
 
 /**
- * One rule that a node must meet, whatever room it has. Placement asks until the first is not met;
- * an explanation asks them all.
+ * A rule that a node must meet regardless of capacity. Placement stops at the first violation; an
+ * explanation evaluates all rules.
  */
-export interface NodeRule {
+export interface FeasibilityRule {
   readonly rule: PlacementRule
-  /** Who set it. */
+  /** Block that defines the rule. */
   readonly level: RuleLevel
-  /** The task that did; empty above the task. */
+  /** Name of the task for a rule at task level; otherwise empty. */
   readonly task: string
   readonly constraint: Constraint | null
-  /** Whether nodes of one class all meet it or all do not. */
-  readonly ofClass: boolean
-  /** The text under which refused nodes are counted. */
-  readonly check: NodeCheck
-  /** Names of what must be there, for people; empty where the text of `check` says it. */
-  readonly asks: string
-  /** What the node has there. */
-  readonly found: (node: PublicNode) => string
+  /** True if all nodes of a class give the same result. */
+  readonly isDecidedByClass: boolean
+  /** Returns the label under which filtered nodes are counted; undefined if the rule is met. */
+  readonly check: FeasibilityCheck
+  /** Required names, for messages; empty if the text of `check` contains them. */
+  readonly requires: string
+  /** Value of the node, for messages. */
+  readonly describeNode: (node: PublicNode) => string
 }
 
-/** The rules of feasibility, in the order in which they are checked. */
-export function nodeRules(job: Job, group: TaskGroup, findVolume: FindVolume): readonly NodeRule[] {
+/** Returns the feasibility rules in evaluation order. */
+export function feasibilityRules(
+  job: Job,
+  group: TaskGroup,
+  findVolume: FindVolume,
+): readonly FeasibilityRule[] {
   return [
     ...constraintRules(job.Constraints, 'job'),
     ...group.Tasks.map(driverRule),
@@ -37,63 +41,63 @@ export function nodeRules(job: Job, group: TaskGroup, findVolume: FindVolume): r
     ...group.Tasks.flatMap((task) => constraintRules(task.Constraints, 'task', task.Name)),
     ...deviceRules(group),
     ...numaRules(group),
-    ...optional('network', networkCheck(group), isolatedMode(group)),
-    ...optional('volume', volumeCheck(group, findVolume), volumeSources(group).join(', ')),
+    ...ruleIfNeeded('network', networkCheck(group), isolatedMode(group)),
+    ...ruleIfNeeded('volume', volumeCheck(group, findVolume), volumeSources(group).join(', ')),
   ]
 }
 
-/** Those that look at other allocations are elsewhere: `distinct.ts`. */
+/** Rules for constraints, except `distinct_*` ones, which depend on other allocations. */
 function constraintRules(
   constraints: readonly Constraint[] | null,
   level: RuleLevel,
   task = '',
-): readonly NodeRule[] {
+): readonly FeasibilityRule[] {
   return (constraints ?? [])
     .filter((constraint) => !constraint.Operand.startsWith('distinct_'))
     .map((constraint) => constraintRule(constraint, level, task))
 }
 
-function constraintRule(constraint: Constraint, level: RuleLevel, task: string): NodeRule {
+function constraintRule(constraint: Constraint, level: RuleLevel, task: string): FeasibilityRule {
   const left = targetReader(constraint.LTarget)
   const right = targetReader(constraint.RTarget)
   const meets = operandTest(constraint.Operand)
-  const text = constraintText(constraint)
+  const label = constraintText(constraint)
   return {
     rule: 'constraint',
     level,
     task,
     constraint,
-    ofClass: !isUniqueTarget(constraint.LTarget) && !isUniqueTarget(constraint.RTarget),
-    check: (node) => (meets(left(node), right(node)) ? undefined : text),
-    asks: '',
-    found: (node) => left(node) ?? '',
+    isDecidedByClass: !isUniqueTarget(constraint.LTarget) && !isUniqueTarget(constraint.RTarget),
+    check: (node) => (meets(left(node), right(node)) ? undefined : label),
+    requires: '',
+    describeNode: (node) => left(node) ?? '',
   }
 }
 
-/** Under this text filtered nodes are counted. */
+/** Label under which nodes filtered by a constraint are counted. */
 export function constraintText({ LTarget, Operand, RTarget }: Constraint): string {
   return `${LTarget} ${Operand} ${RTarget}`.trim()
 }
 
 /**
- * The driver of each task must be there and well. Drivers that are well are part of what makes a
- * class.
+ * Requires the driver of a task to be detected and healthy. Healthy drivers are part of the
+ * computed class.
  */
-function driverRule({ Name: task, Driver: name }: Task): NodeRule {
-  const find = ({ Drivers }: PublicNode) => {
+function driverRule({ Name: task, Driver: name }: Task): FeasibilityRule {
+  const detectedDriver = ({ Drivers }: PublicNode) => {
     const driver = Object.hasOwn(Drivers, name) ? Drivers[name] : undefined
     return driver?.Detected === true ? driver : undefined
   }
   return {
-    ...PLAIN_RULE,
+    ...RULE_DEFAULTS,
     rule: 'driver',
     level: 'task',
     task,
-    ofClass: true,
-    check: (node) => (find(node)?.Healthy === true ? undefined : 'missing drivers'),
-    asks: name,
-    found: (node) => {
-      const driver = find(node)
+    isDecidedByClass: true,
+    check: (node) => (detectedDriver(node)?.Healthy === true ? undefined : 'missing drivers'),
+    requires: name,
+    describeNode: (node) => {
+      const driver = detectedDriver(node)
       if (driver === undefined) return healthyDrivers(node).join(', ')
       return driver.Healthy ? name : `${name} (unhealthy)`
     },
@@ -104,21 +108,23 @@ function healthyDrivers({ Drivers }: PublicNode): readonly string[] {
   return Object.keys(Drivers).filter((name) => Drivers[name]?.Healthy === true)
 }
 
-/** Whether the node would have the devices if nobody held any: all that are well. */
-function deviceRules(group: TaskGroup): readonly NodeRule[] {
-  const asks = deviceAsks(group)
-  const [first] = asks
+/** Requires healthy devices that match, whether or not they are in use. */
+function deviceRules(group: TaskGroup): readonly FeasibilityRule[] {
+  const requirements = deviceRequirements(group)
+  const [first] = requirements
   if (first === undefined) return []
   return [
     {
-      ...PLAIN_RULE,
+      ...RULE_DEFAULTS,
       rule: 'device',
       level: 'task',
       task: first.task,
       check: (node) =>
-        offerDevices(asks, node, NOTHING_HELD) === undefined ? 'missing devices' : undefined,
-      asks: deviceNames(group).join(', '),
-      found: (node) =>
+        assignDevices(requirements, node, NO_DEVICES_IN_USE) === undefined
+          ? 'missing devices'
+          : undefined,
+      requires: deviceNames(group).join(', '),
+      describeNode: (node) =>
         (node.NodeResources.Devices ?? [])
           .map(({ Vendor, Type, Name }) => `${Vendor}/${Type}/${Name}`)
           .join(', '),
@@ -130,12 +136,12 @@ function deviceNames(group: TaskGroup): readonly string[] {
   return group.Tasks.flatMap((task) => (task.Resources.Devices ?? []).map(({ Name }) => Name))
 }
 
-const NOTHING_HELD = { has: () => false }
+const NO_DEVICES_IN_USE = { has: () => false }
 
-/** No agent reports the layout of its memory, so what must know it fits nowhere. */
-function numaRules(group: TaskGroup): readonly NodeRule[] {
+/** Agents do not report NUMA topology, so tasks that require it cannot be placed. */
+function numaRules(group: TaskGroup): readonly FeasibilityRule[] {
   return group.Tasks.filter((task) => task.Resources.NUMA?.Affinity === 'require').map((task) => ({
-    ...PLAIN_RULE,
+    ...RULE_DEFAULTS,
     rule: 'device',
     level: 'task',
     task: task.Name,
@@ -147,19 +153,19 @@ function volumeSources(group: TaskGroup): readonly string[] {
   return Object.values(group.Volumes ?? {}).map(({ Source }) => Source)
 }
 
-function optional(
+function ruleIfNeeded(
   rule: PlacementRule,
-  check: NodeCheck | undefined,
-  asks = '',
-): readonly NodeRule[] {
-  return check === undefined ? [] : [{ ...PLAIN_RULE, rule, check, asks }]
+  check: FeasibilityCheck | undefined,
+  requires = '',
+): readonly FeasibilityRule[] {
+  return check === undefined ? [] : [{ ...RULE_DEFAULTS, rule, check, requires }]
 }
 
-const PLAIN_RULE = {
+const RULE_DEFAULTS = {
   level: 'group',
   task: '',
   constraint: null,
-  ofClass: false,
-  asks: '',
-  found: () => '',
+  isDecidedByClass: false,
+  requires: '',
+  describeNode: () => '',
 } as const

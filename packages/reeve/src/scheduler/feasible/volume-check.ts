@@ -1,20 +1,20 @@
 import type { HostVolumeRecord, TaskGroup, VolumeRequest } from '@reeve/contract'
 import type { PublicNode } from '../../model/index.ts'
 
-/** The dynamic volume of an ID in the namespace of the job; undefined when it has none such. */
+/** Finds a dynamic volume by ID in the namespace of the job. */
 export type FindVolume = (id: string) => HostVolumeRecord | undefined
 
 const MISSING = 'missing compatible host volumes'
 
 /**
- * The node must have every volume of the host that the group mounts. Undefined when it mounts none.
+ * Checks that the node has every host volume that the group mounts. Undefined if it mounts none.
  */
 export function volumeCheck(
   group: TaskGroup,
   findVolume: FindVolume,
 ): ((node: PublicNode) => string | undefined) | undefined {
   const volumes = Object.values(group.Volumes ?? {})
-  // No agent runs storage plugins, so a volume of one is nowhere.
+  // Agents do not run CSI plugins, so CSI volumes are not available on any node.
   if (volumes.some((volume) => volume.Type === 'csi')) return () => 'missing CSI volumes'
   const shared = volumes.filter((volume) => !volume.PerAlloc)
   if (shared.length === 0) return undefined
@@ -24,17 +24,17 @@ export function volumeCheck(
       : MISSING
 }
 
-/** As volumeCheck for volumes that each allocation has for itself, named after its index. */
+/** Like `volumeCheck`, for per-allocation volumes, whose names contain the name index. */
 export function perAllocationVolumeCheck(
   group: TaskGroup,
   findVolume: FindVolume,
 ): ((node: PublicNode, index: number) => string | undefined) | undefined {
-  const own = Object.values(group.Volumes ?? {}).filter(
+  const volumes = Object.values(group.Volumes ?? {}).filter(
     (volume) => volume.PerAlloc && volume.Type === 'host',
   )
-  if (own.length === 0) return undefined
+  if (volumes.length === 0) return undefined
   return (node, index) =>
-    own.every((volume) => {
+    volumes.every((volume) => {
       const source = `${volume.Source}[${index}]`
       return hasVolume(node, volume, { source, findVolume })
     })
@@ -42,7 +42,7 @@ export function perAllocationVolumeCheck(
       : MISSING
 }
 
-interface Wanted {
+interface VolumeLookup {
   readonly source: string
   readonly findVolume: FindVolume
 }
@@ -50,25 +50,32 @@ interface Wanted {
 function hasVolume(
   node: PublicNode,
   request: VolumeRequest,
-  { source, findVolume }: Wanted,
+  { source, findVolume }: VolumeLookup,
 ): boolean {
-  const volume = volumeOn(node, source)
+  const volume = hostVolumeOf(node, source)
   if (volume === undefined) return false
   if (volume.ID === '') return request.ReadOnly || !volume.ReadOnly
-  const dynamic = findVolume(volume.ID)
-  return dynamic?.NodeID === node.ID && dynamic.State === 'ready' && offers(dynamic, request)
+  const dynamicVolume = findVolume(volume.ID)
+  return (
+    dynamicVolume?.NodeID === node.ID &&
+    dynamicVolume.State === 'ready' &&
+    offersCapability(dynamicVolume, request)
+  )
 }
 
-/** The volume of a node that has this name. */
-export function volumeOn({ HostVolumes }: PublicNode, source: string) {
+/** Host volume of the node by name. */
+export function hostVolumeOf({ HostVolumes }: PublicNode, source: string) {
   const volumes = HostVolumes ?? {}
   return Object.hasOwn(volumes, source) ? volumes[source] : undefined
 }
 
-/** Whether one of the volume's capabilities is what the group wants. */
-function offers({ RequestedCapabilities }: HostVolumeRecord, request: VolumeRequest): boolean {
-  const byDefault = request.ReadOnly ? 'single-node-reader-only' : 'single-node-writer'
-  const access = request.AccessMode || byDefault
+/** True if a capability of the volume matches the requested access and attachment modes. */
+function offersCapability(
+  { RequestedCapabilities }: HostVolumeRecord,
+  request: VolumeRequest,
+): boolean {
+  const defaultAccessMode = request.ReadOnly ? 'single-node-reader-only' : 'single-node-writer'
+  const access = request.AccessMode || defaultAccessMode
   const attachment = request.AttachmentMode || 'file-system'
   return (RequestedCapabilities ?? []).some(
     ({ AccessMode, AttachmentMode }) => AccessMode === access && AttachmentMode === attachment,

@@ -1,16 +1,16 @@
 import type { Job, PreemptionConfig } from '@reeve/contract'
 import type { PlacementSettings } from '../view.ts'
 
-/** What the settings allow when they say nothing else. */
-const DEFAULTS = {
+/** Default preemption settings. */
+const PREEMPTION_DEFAULTS = {
   SystemSchedulerEnabled: true,
   SysBatchSchedulerEnabled: false,
   BatchSchedulerEnabled: false,
   ServiceSchedulerEnabled: false,
 }
 
-/** The setting that jobs of a type go by. */
-const SETTINGS: Readonly<Record<string, keyof PreemptionConfig>> = {
+/** Preemption setting by job type. */
+const SETTING_BY_JOB_TYPE: Readonly<Record<string, keyof PreemptionConfig>> = {
   system: 'SystemSchedulerEnabled',
   sysbatch: 'SysBatchSchedulerEnabled',
   batch: 'BatchSchedulerEnabled',
@@ -18,15 +18,15 @@ const SETTINGS: Readonly<Record<string, keyof PreemptionConfig>> = {
 }
 
 export function preemptionSetting({ Type: type }: Pick<Job, 'Type'>): keyof PreemptionConfig {
-  return SETTINGS[type] ?? 'ServiceSchedulerEnabled'
+  return SETTING_BY_JOB_TYPE[type] ?? 'ServiceSchedulerEnabled'
 }
 
-/** Whether jobs of this type may displace others of lower priority. */
+/** True if jobs of this type may preempt others of lower priority. */
 export function canPreempt(job: Job, { preemption }: PlacementSettings): boolean {
-  return (preemption ?? DEFAULTS)[preemptionSetting(job)]
+  return (preemption ?? PREEMPTION_DEFAULTS)[preemptionSetting(job)]
 }
 
-/** The settings with which they may. */
-export function withPreemption(job: Job, { preemption }: PlacementSettings): PreemptionConfig {
-  return { ...DEFAULTS, ...preemption, [preemptionSetting(job)]: true }
+/** Settings with preemption enabled for the type of the job. */
+export function enablePreemption(job: Job, { preemption }: PlacementSettings): PreemptionConfig {
+  return { ...PREEMPTION_DEFAULTS, ...preemption, [preemptionSetting(job)]: true }
 }

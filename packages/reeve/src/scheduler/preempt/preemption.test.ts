@@ -14,9 +14,9 @@ import {
   nodes,
   seeded,
 } from '../../../test/build/index.ts'
-import { metricsView, type AllocationRow } from '../../model/index.ts'
+import { expandMetrics, type AllocationRow } from '../../model/index.ts'
 import { Placer } from '../placer.ts'
-import { Proposed } from '../proposed.ts'
+import { ProposedState } from '../proposed.ts'
 import type { ClusterView } from '../view.ts'
 import { canPreempt } from './can-preempt.ts'
 
@@ -37,7 +37,7 @@ interface Running {
   readonly group?: Input<TaskGroup>
 }
 
-/** What runs, and the job that comes: who has to go for it. */
+/** Running allocations and a new job; the expected victims. */
 function displaced(
   running: readonly Running[],
   wanted: {
@@ -82,7 +82,7 @@ function displaced(
 }
 
 function place(view: ClusterView, job: Job) {
-  const proposed = new Proposed(view, [])
+  const proposed = new ProposedState(view, [])
   const placer = new Placer({
     view,
     job,
@@ -177,7 +177,7 @@ const cases: readonly {
   },
 ]
 for (const { name, running, wanted = {}, want } of cases)
-  test(`preemption displaces ${name}`, () => {
+  test(`preemption: preempts ${name}`, () => {
     assert.deepEqual(displaced(running, wanted)[0]?.names, want)
   })
 
@@ -188,9 +188,9 @@ const types = [
   ['sysbatch', 'SysBatchSchedulerEnabled'],
 ] as const
 for (const [type, key] of types)
-  test(`preemption: ${key} decides for ${type} jobs`, () => {
+  test(`preemption: ${key} applies to ${type} jobs`, () => {
     const none = Object.fromEntries(Object.keys(ALLOWED).map((name) => [name, false]))
-    // Every key of the settings, all of them off.
+    // All settings disabled.
     const off = none as PreemptionConfig
     const ask = (preemption: PreemptionConfig) =>
       displaced(full(20), { type, preemption })[0]?.names
@@ -198,7 +198,7 @@ for (const [type, key] of types)
     assert.equal(ask(off), 'none')
   })
 
-test('preemption: without settings system jobs alone displace others', () => {
+test('preemption: only system jobs preempt by default', () => {
   const settings = { algorithm: 'binpack', memoryOversubscription: false } as const
   const allowed = types.map(([type]) => canPreempt(aJob({ Type: type }), settings))
   assert.deepEqual(allowed, [false, false, true, false])
@@ -211,14 +211,14 @@ function holding(port: number, priority: number): readonly Running[] {
   return [{ name: 'a', priority, fields: { AllocatedResources: resources } }]
 }
 
-test('preemption: whoever holds a static port goes, unless it may stay', () => {
+test('preemption: holder of a static port is preempted if allowed', () => {
   const group = { Networks: [{ ReservedPorts: [{ Label: 'p', Value: 80 }] }] }
   assert.deepEqual(displaced(holding(80, 20), { group })[0]?.names, ['a'])
   assert.equal(displaced(holding(80, 75), { group })[0]?.names, 'none')
   assert.equal(displaced(holding(81, 20), { group })[0]?.names, undefined)
 })
 
-test('preemption: a group that may lose one at a time loses others last', () => {
+test('preemption: respects max_parallel of migrate', () => {
   const migrate = { Count: 2, Migrate: { MaxParallel: 1 } }
   const running: readonly Running[] = [
     { name: 'a', priority: 20, group: migrate, cpu: 1_000 },
@@ -238,7 +238,7 @@ test('preemption: a group that may lose one at a time loses others last', () => 
   )
 })
 
-test('preemption: a victim is taken once, and its room is used', () => {
+test('preemption: a victim is used once, with its resources', () => {
   const chosen = displaced(full(20), { count: 5 })
   assert.deepEqual(
     chosen.map(({ names }) => names),
@@ -246,7 +246,7 @@ test('preemption: a victim is taken once, and its room is used', () => {
   )
 })
 
-test('preemption: the node whose victims matter least, with the score in its metrics', () => {
+test('preemption: chooses the node with the least important victims, with scores', () => {
   const running = [
     ...full(60),
     ...full(20).map((one) => ({ ...one, name: `${one.name}2`, node: 2 })),
@@ -254,13 +254,13 @@ test('preemption: the node whose victims matter least, with the score in its met
   const [first] = displaced(running, { nodeCount: 2 })
   assert.ok(first?.placed.ok)
   assert.equal(first.placed.row.NodeID, anId('node', 2))
-  const { ScoreMetaData } = metricsView(first.placed.row.Metrics)
+  const { ScoreMetaData } = expandMetrics(first.placed.row.Metrics)
   const [best, second] = ScoreMetaData ?? []
   assert.equal(best?.NodeID, anId('node', 2))
   assert.ok((best?.Scores['preemption'] ?? 0) > (second?.Scores['preemption'] ?? 1))
 })
 
-test('preemption: devices come from the holders that matter least', () => {
+test('preemption: frees devices of the lowest priorities', () => {
   const device = (name: string) => ({
     Vendor: 'acme',
     Type: 'gpu',
@@ -304,7 +304,7 @@ test('preemption: devices come from the holders that matter least', () => {
   )
 })
 
-test('preemption: cores come from whoever holds them', () => {
+test('preemption: frees cores of their holders', () => {
   const job = aJob({ ID: 'low', Priority: 20 })
   const row = anAllocation({ job })
   const main = row.AllocatedResources.Tasks['main']
@@ -335,7 +335,7 @@ const runningFields = fc.record({
   node: fc.integer({ min: 1, max: 3 }),
 })
 
-test('property: with its victims gone no node holds too much, and none of them mattered', () => {
+test('property: preemption never overcommits and respects priorities', () => {
   fc.assert(
     fc.property(
       fc.array(runningFields, { maxLength: 12 }),
@@ -346,7 +346,7 @@ test('property: with its victims gone no node holds too much, and none of them m
       }),
       (fields, wanted) => {
         const used = new Map<number, { cpu: number; memory: number }>()
-        // Only what fits runs.
+        // Only allocations that fit are running.
         const running = fields.flatMap((one, i): readonly Running[] => {
           const on = used.get(one.node) ?? { cpu: 0, memory: 0 }
           const next = { cpu: on.cpu + one.cpu, memory: on.memory + one.memory }

@@ -1,174 +1,183 @@
 import type { Job } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { NodeUsage, PublicNode, StoredScore } from '../../model/index.ts'
-import type { Proposed } from '../proposed.ts'
-import { BEST_KEPT, type Candidates, type SelectionRequest } from '../rank/candidates.ts'
-import { offerDevices } from '../rank/devices.ts'
-import type { GroupAsk } from '../rank/group-ask.ts'
-import { shortages } from '../rank/room.ts'
-import { meanScore, onGrid, preemptionScore, storedScore, type Applied } from '../rank/score.ts'
+import type { ProposedState } from '../proposed.ts'
+import { TOP_SCORES_KEPT, type NodeRanker, type SelectionRequest } from '../rank/candidates.ts'
+import { assignDevices } from '../rank/devices.ts'
+import type { GroupRequirements } from '../rank/group-ask.ts'
+import { exhaustedDimensions } from '../rank/room.ts'
+import {
+  meanScore,
+  quantize,
+  preemptionScore,
+  storedScore,
+  type ScoreComponents,
+} from '../rank/score.ts'
 import type { PlacementView } from '../view.ts'
 import { chooseVictims } from './choose-victims.ts'
-import { usageWithout, victimsOn, type PlannedVictims, type Victim } from './victim.ts'
+import { usageWithout, preemptibleOn, type PlannedVictims, type Victim } from './victim.ts'
 
 /**
- * To look for victims is to read the allocations of a node, so nodes are looked at so many at a
- * time, those nearest to having room first, until there are some on which victims are found.
+ * Nodes examined per batch, nearest to fitting first. Examining a node reads all its allocations,
+ * so the search stops at the first batch with a result.
  */
-const NODES_AT_ONCE = 500
-/** Beyond this many nothing is displaced: it would keep every other evaluation waiting. */
-const NODES_LOOKED_AT_MAX = 2_000
+const NODES_PER_BATCH = 500
+/** Maximum number of nodes examined: a longer search would delay all other evaluations. */
+const NODES_EXAMINED_MAX = 2_000
 
 export interface PreemptionOptions {
   readonly view: PlacementView
   readonly job: Job
-  readonly ask: GroupAsk
-  readonly candidates: Candidates
-  readonly proposed: Proposed
-  readonly planned: PlannedVictims
+  readonly requirements: GroupRequirements
+  readonly ranker: NodeRanker
+  readonly proposed: ProposedState
+  readonly plannedVictims: PlannedVictims
 }
 
-/** A node that has room once some of its allocations have gone. */
-export interface Preempting {
+/** A node with the allocations to preempt on it. */
+export interface PreemptionResult {
   readonly node: PublicNode
   readonly victims: readonly Victim[]
-  readonly best: readonly StoredScore[]
+  readonly topScores: readonly StoredScore[]
 }
 
-interface Option {
+interface NodeOption {
   readonly victims: readonly Victim[]
   readonly fit: number
   readonly devices: number | undefined
   readonly preemption: number
-  /** How many victims the plan had when this was worked out. */
-  readonly asOf: number
+  /** Number of planned victims when the option was computed. */
+  readonly plannedVictimCount: number
 }
 
 /**
- * Finds room for a group by displacing allocations of less important jobs. What was found for a
- * node holds until the plan touches the node.
+ * Finds capacity for a group by preempting allocations of lower priority. Results per node are
+ * cached until the plan changes the node.
  */
-export class Preemption {
+export class Preemptor {
   readonly #options: PreemptionOptions
-  readonly #available = new Map<number, readonly Victim[]>()
-  /** Nodes that were looked at, with what was found. */
-  readonly #found = new Map<number, Option | undefined>()
-  #changesSeen = 0
+  readonly #preemptible = new Map<number, readonly Victim[]>()
+  /** Results by table row; undefined if preemption on the node does not help. */
+  readonly #optionCache = new Map<number, NodeOption | undefined>()
+  #changesApplied = 0
 
   constructor(options: PreemptionOptions) {
     this.#options = options
   }
 
-  /** The best node with the victims on it; undefined when nobody's going makes room anywhere. */
-  select(request: SelectionRequest): Preempting | undefined {
-    this.#forgetTouched()
-    const exhausted = this.#exhausted(request)
-    const known = exhausted.filter((at) => this.#found.has(at))
-    const choice = this.#best(known, request)
-    if (choice !== undefined) return choice
-    const others = this.#byNearness(exhausted.filter((at) => !this.#found.has(at))).slice(
+  /** Returns the best node with its victims; undefined if preemption does not help on any node. */
+  select(request: SelectionRequest): PreemptionResult | undefined {
+    this.#invalidate()
+    const exhausted = this.#exhaustedNodes(request)
+    const examined = exhausted.filter((at) => this.#optionCache.has(at))
+    const best = this.#chooseBest(examined, request)
+    if (best !== undefined) return best
+    const unexamined = this.#byNearness(exhausted.filter((at) => !this.#optionCache.has(at))).slice(
       0,
-      Math.max(0, NODES_LOOKED_AT_MAX - known.length),
+      Math.max(0, NODES_EXAMINED_MAX - examined.length),
     )
-    for (let from = 0; from < others.length; from += NODES_AT_ONCE) {
-      const found = this.#best(others.slice(from, from + NODES_AT_ONCE), request)
-      if (found !== undefined) return found
+    for (let from = 0; from < unexamined.length; from += NODES_PER_BATCH) {
+      const result = this.#chooseBest(unexamined.slice(from, from + NODES_PER_BATCH), request)
+      if (result !== undefined) return result
     }
     return undefined
   }
 
-  #exhausted({ only, index }: SelectionRequest): readonly number[] {
-    const { candidates } = this.#options
-    const isUsable = (at: number): boolean => candidates.reasonAt(at, index) === undefined
-    if (only === undefined) return candidates.exhaustedNodes().filter(isUsable)
-    const at = candidates.placeOf(only)
-    return candidates.isExhausted(at) && isUsable(at) ? [at] : []
+  #exhaustedNodes({ onlyNodeId, index }: SelectionRequest): readonly number[] {
+    const { ranker } = this.#options
+    const isUsable = (at: number): boolean => ranker.rejectionAt(at, index) === undefined
+    if (onlyNodeId === undefined) return ranker.exhaustedNodes().filter(isUsable)
+    const at = ranker.rowOf(onlyNodeId)
+    return ranker.isExhausted(at) && isUsable(at) ? [at] : []
   }
 
-  #forgetTouched(): void {
-    const { proposed, candidates } = this.#options
-    for (; this.#changesSeen < proposed.changes.length; this.#changesSeen++) {
-      const change = proposed.changes[this.#changesSeen]
-      if (change !== undefined) this.#found.delete(candidates.placeOf(change.nodeId))
+  #invalidate(): void {
+    const { proposed, ranker } = this.#options
+    for (; this.#changesApplied < proposed.changes.length; this.#changesApplied++) {
+      const change = proposed.changes[this.#changesApplied]
+      if (change !== undefined) this.#optionCache.delete(ranker.rowOf(change.nodeId))
     }
   }
 
-  #best(nodes: readonly number[], request: SelectionRequest): Preempting | undefined {
-    const { candidates, planned } = this.#options
+  #chooseBest(nodes: readonly number[], request: SelectionRequest): PreemptionResult | undefined {
+    const { ranker, plannedVictims } = this.#options
     for (;;) {
-      const ranked = this.#ranked(nodes, request)
+      const ranked = this.#rankOptions(nodes, request)
       const [first] = ranked
       if (first === undefined) return undefined
-      if (first.option.asOf === planned.size)
+      if (first.option.plannedVictimCount === plannedVictims.count)
         return {
-          node: candidates.nodeAt(first.at),
+          node: ranker.nodeAt(first.at),
           victims: first.option.victims,
-          best: ranked.slice(0, BEST_KEPT).map(({ at, score, applied }) => {
-            return storedScore(candidates.nodeAt(at).ID, score, applied)
+          topScores: ranked.slice(0, TOP_SCORES_KEPT).map(({ at, score, applied }) => {
+            return storedScore(ranker.nodeAt(at).ID, score, applied)
           }),
         }
-      // The plan has taken victims since, perhaps of the same groups: is this still the choice?
-      this.#found.set(first.at, this.#search(first.at))
+      // The plan has added victims since, perhaps of the same groups, so the option is recomputed.
+      this.#optionCache.set(first.at, this.#findVictims(first.at))
     }
   }
 
-  #ranked(nodes: readonly number[], { penalised }: SelectionRequest) {
-    const { candidates } = this.#options
+  #rankOptions(nodes: readonly number[], { penaltyNodeIds }: SelectionRequest) {
+    const { ranker } = this.#options
     return nodes
       .flatMap((at) => {
         const option = this.#optionFor(at)
         if (option === undefined) return []
-        const isPenalised = penalised?.has(candidates.nodeAt(at).ID) ?? false
-        const applied: Applied = { ...candidates.scores.appliedAt(at, isPenalised), ...option }
-        return [{ at, option, applied, score: meanScore(applied) }]
+        const isPenalised = penaltyNodeIds?.has(ranker.nodeAt(at).ID) ?? false
+        const components: ScoreComponents = {
+          ...ranker.scores.componentsAt(at, isPenalised),
+          ...option,
+        }
+        return [{ at, option, applied: components, score: meanScore(components) }]
       })
       .toSorted((a, b) => b.score - a.score || a.at - b.at)
   }
 
-  #optionFor(at: number): Option | undefined {
-    if (!this.#found.has(at)) this.#found.set(at, this.#search(at))
-    return this.#found.get(at)
+  #optionFor(at: number): NodeOption | undefined {
+    if (!this.#optionCache.has(at)) this.#optionCache.set(at, this.#findVictims(at))
+    return this.#optionCache.get(at)
   }
 
-  #search(at: number): Option | undefined {
-    const { candidates, ask, planned, proposed } = this.#options
-    const node = candidates.nodeAt(at)
+  #findVictims(at: number): NodeOption | undefined {
+    const { ranker, requirements, plannedVictims, proposed } = this.#options
+    const node = ranker.nodeAt(at)
     const usage = this.#usageOn(node)
-    const available = this.#availableOn(at, node).filter(({ row }) => !proposed.isEvicted(row))
-    const plannedOf = (group: string): number => planned.countOf(group)
-    const victims = chooseVictims({ node, ask, usage, available, plannedOf })
+    const preemptible = this.#preemptibleOn(at, node).filter(({ row }) => !proposed.isEvicted(row))
+    const plannedOf = (group: string): number => plannedVictims.countOf(group)
+    const victims = chooseVictims({ node, requirements, usage, candidates: preemptible, plannedOf })
     if (victims === undefined) return undefined
-    const left = usageWithout(usage, victims)
-    const score = offerDevices(ask.devices, node, left.devices)?.score
+    const remainingUsage = usageWithout(usage, victims)
+    const score = assignDevices(requirements.devices, node, remainingUsage.devices)?.score
     return {
       victims,
-      fit: candidates.scores.fitAt(at, left),
-      devices: score === undefined ? undefined : onGrid(score),
+      fit: ranker.scores.fitAt(at, remainingUsage),
+      devices: score === undefined ? undefined : quantize(score),
       preemption: preemptionScore(victims.map(({ priority }) => priority)),
-      asOf: planned.size,
+      plannedVictimCount: plannedVictims.count,
     }
   }
 
-  #availableOn(at: number, node: PublicNode): readonly Victim[] {
+  #preemptibleOn(at: number, node: PublicNode): readonly Victim[] {
     const { job, view } = this.#options
-    const known = this.#available.get(at)
-    if (known !== undefined) return known
-    const available = victimsOn(node.ID, job, view)
-    this.#available.set(at, available)
-    return available
+    const cached = this.#preemptible.get(at)
+    if (cached !== undefined) return cached
+    const preemptible = preemptibleOn(node.ID, job, view)
+    this.#preemptible.set(at, preemptible)
+    return preemptible
   }
 
-  /** The smaller the missing share of what is asked, the nearer. */
+  /** Sorts nodes by the missing share of the requirements, smallest first. */
   #byNearness(nodes: readonly number[]): readonly number[] {
-    const { candidates, ask } = this.#options
-    const missing = (node: PublicNode): number =>
-      shortages(node, ask, this.#usageOn(node)).reduce(
-        (sum, { asked, free }) => sum + (asked - free) / Math.max(1, asked),
+    const { ranker, requirements } = this.#options
+    const missingShare = (node: PublicNode): number =>
+      exhaustedDimensions(node, requirements, this.#usageOn(node)).reduce(
+        (sum, { required, free }) => sum + (required - free) / Math.max(1, required),
         0,
       )
     return nodes
-      .map((at) => ({ at, node: candidates.nodeAt(at) }))
-      .map(({ at, node }) => ({ at, id: node.ID, missing: missing(node) }))
+      .map((at) => ({ at, node: ranker.nodeAt(at) }))
+      .map(({ at, node }) => ({ at, id: node.ID, missing: missingShare(node) }))
       .toSorted((a, b) => a.missing - b.missing || compareText(a.id, b.id))
       .map(({ at }) => at)
   }

@@ -14,22 +14,22 @@ import {
   seeded,
 } from '../../../test/build/index.ts'
 import {
-  bestScores,
+  decodeTopScores,
   addToUsage,
   chargeOf,
   isClientTerminal,
-  metricsView,
+  expandMetrics,
   NO_USAGE,
   operandTest,
   targetReader,
   type AllocationRow,
 } from '../../model/index.ts'
 import { Placer } from '../placer.ts'
-import { Proposed } from '../proposed.ts'
+import { ProposedState } from '../proposed.ts'
 import type { ClusterView } from '../view.ts'
-import { groupAsk } from './group-ask.ts'
-import { missingOn } from './room.ts'
-import { antiAffinityScore, fitScore, meanScore, onGrid, rounded } from './score.ts'
+import { groupRequirements } from './group-ask.ts'
+import { exhaustedDimension } from './room.ts'
+import { antiAffinityScore, binPackScore, meanScore, quantize, roundScore } from './score.ts'
 
 /*
  * The scheduler keeps nodes in heaps and looks again only at what changed. Here the same choice is
@@ -51,14 +51,17 @@ interface Choice {
   readonly score: number
 }
 
-/** Every node that can take one more, best first, among equals by ID. */
+/** Every node with capacity for one more, best first, ties by ID. */
 function everyNode(scene: Scene, rows: readonly AllocationRow[], index: number): Choice[] {
   const live = rows.filter((row) => !isClientTerminal(row))
   return scene.nodes
     .filter((node) => isAllowed(scene, node, live) && hasVolume(scene, node, index))
     .filter((node) => {
-      const ask = groupAsk(scene.group, { algorithm: 'binpack', memoryOversubscription: false })
-      return missingOn(node, ask, usageOn(node, live)) === undefined
+      const ask = groupRequirements(scene.group, {
+        algorithm: 'binpack',
+        memoryOversubscription: false,
+      })
+      return exhaustedDimension(node, ask, usageOn(node, live)) === undefined
     })
     .map((node) => ({ id: node.ID, score: scoreOn(scene, node, live) }))
     .toSorted((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
@@ -93,7 +96,7 @@ function isAllowed(scene: Scene, node: Node, live: readonly AllocationRow[]): bo
 
 interface Ruling {
   readonly rule: Constraint
-  /** The allocations that count for it. */
+  /** Allocations that count towards the group. */
   readonly rows: readonly AllocationRow[]
 }
 
@@ -114,16 +117,16 @@ function hasVolume({ group }: Scene, node: Node, index: number): boolean {
 
 function scoreOn(scene: Scene, node: Node, live: readonly AllocationRow[]): number {
   const { group, algorithm, penalised } = scene
-  const ask = groupAsk(group, { algorithm, memoryOversubscription: false })
+  const ask = groupRequirements(group, { algorithm, memoryOversubscription: false })
   const usage = usageOn(node, live)
   const free = (used: number, asked: number, has: number): number =>
     has <= 0 ? 0 : 1 - (used + asked) / has
   const { Cpu, Memory } = node.NodeResources
   return meanScore({
-    fit: fitScore(
+    fit: binPackScore(
       {
-        freeCpu: free(usage.cpuShares, ask.fixed?.cpuShares ?? 0, Cpu.CpuShares),
-        freeMemory: free(usage.memoryMB, ask.fixed?.memoryMB ?? 0, Memory.MemoryMB),
+        freeCpu: free(usage.cpuShares, ask.nodeIndependentDemand?.cpuShares ?? 0, Cpu.CpuShares),
+        freeMemory: free(usage.memoryMB, ask.nodeIndependentDemand?.memoryMB ?? 0, Memory.MemoryMB),
       },
       algorithm,
     ),
@@ -132,7 +135,7 @@ function scoreOn(scene: Scene, node: Node, live: readonly AllocationRow[]): numb
       group.Count,
     ),
     affinity: affinityOn(scene, node),
-    penalised: penalised.has(node.ID),
+    isPenalised: penalised.has(node.ID),
     spread: spreadOn(scene, node, live),
   })
 }
@@ -144,13 +147,13 @@ function affinityOn({ job }: Scene, node: Node): number | undefined {
   const matched = affinities.filter((one) =>
     operandTest(one.Operand)(targetReader(one.LTarget)(node), one.RTarget),
   )
-  return onGrid(matched.reduce((sum, one) => sum + one.Weight, 0) / total)
+  return quantize(matched.reduce((sum, one) => sum + one.Weight, 0) / total)
 }
 
 function spreadOn(scene: Scene, node: Node, live: readonly AllocationRow[]): number {
   const spreads = [...(scene.job.Spreads ?? []), ...(scene.group.Spreads ?? [])]
   const total = spreads.reduce((sum, one) => sum + one.Weight, 0)
-  return onGrid(
+  return quantize(
     spreads.reduce((sum, one) => sum + boost(one, one.Weight / total, { scene, node, live }), 0),
   )
 }
@@ -185,7 +188,7 @@ function boost(spread: Spread, share: number, { scene, node, live }: Where): num
   return ((desired - (used + 1)) / desired) * share
 }
 
-// The scenes.
+// Scenarios.
 
 const racks = fc.constantFrom('r1', 'r2', 'r3', undefined)
 const nodeFields = fc.record({
@@ -316,7 +319,7 @@ function viewOf(scene: Scene): ClusterView {
   return aCluster({ nodes: scene.nodes, job: scene.job, allocations: scene.rows, settings })
 }
 
-/** The same view, with what is used in columns. */
+/** The same view with usage columns. */
 function inColumns(view: ClusterView, nodes: readonly Node[]): ClusterView {
   const usages = nodes.map((node) => view.usageOn(node.ID))
   return {
@@ -325,7 +328,7 @@ function inColumns(view: ClusterView, nodes: readonly Node[]): ClusterView {
       cpuShares: Float64Array.from(usages, (usage) => usage.cpuShares),
       memoryMB: Float64Array.from(usages, (usage) => usage.memoryMB),
       diskMB: Float64Array.from(usages, (usage) => usage.diskMB),
-      special: Uint8Array.from(usages, (usage) => usage.ports.size),
+      hasDiscreteUsage: Uint8Array.from(usages, (usage) => usage.ports.size),
       slotOf: (id) => nodes.findIndex((node) => node.ID === id),
     },
   }
@@ -333,7 +336,7 @@ function inColumns(view: ClusterView, nodes: readonly Node[]): ClusterView {
 
 function placerFor(scene: Scene, view: ClusterView) {
   const rows = scene.rows.filter((row) => row.JobID === scene.job.ID)
-  const proposed = new Proposed(view, rows)
+  const proposed = new ProposedState(view, rows)
   const { job } = scene
   const placer = new Placer({
     view,
@@ -347,14 +350,14 @@ function placerFor(scene: Scene, view: ClusterView) {
 
 const RUNS = { numRuns: 400, seed: 11 }
 
-test('property: the choice is that of a look at every node, allocation by allocation', () => {
+test('property: incremental ranking equals a full scan', () => {
   fc.assert(
     fc.property(scenes, (scene) => {
       const { group, penalised } = scene
       const { placer, proposed } = placerFor(scene, viewOf(scene))
       let rows = scene.rows
       for (let index = 0; index < group.Count + 2; index++) {
-        // Now and then something of the group ends, so that nodes come back too.
+        // Sometimes an allocation of the group terminates, so that nodes become available again.
         const leaving =
           index === 3 ? ofGroup(scene, rows).find((row) => !isClientTerminal(row)) : undefined
         if (leaving !== undefined) {
@@ -366,13 +369,13 @@ test('property: the choice is that of a look at every node, allocation by alloca
         const placed = placer.place({
           group,
           index,
-          ...(index % 2 === 0 ? {} : { penalised }),
+          ...(index % 2 === 0 ? {} : { penaltyNodeIds: penalised }),
         })
         assert.equal(placed.ok ? placed.row.NodeID : undefined, choices[0]?.id)
         if (!placed.ok) return
         assert.deepEqual(
-          bestScores(placed.row.Metrics).map(([id, score]) => ({ id, score })),
-          choices.slice(0, 5).map(({ id, score }) => ({ id, score: rounded(score) })),
+          decodeTopScores(placed.row.Metrics).map(([id, score]) => ({ id, score })),
+          choices.slice(0, 5).map(({ id, score }) => ({ id, score: roundScore(score) })),
         )
         rows = [...rows, placed.row]
       }
@@ -381,7 +384,7 @@ test('property: the choice is that of a look at every node, allocation by alloca
   )
 })
 
-test('property: the counts of the metrics are those of a look at every node', () => {
+test('property: metrics equal those of a full scan', () => {
   fc.assert(
     fc.property(scenes, (scene) => {
       const { group } = scene
@@ -390,7 +393,7 @@ test('property: the counts of the metrics are those of a look at every node', ()
       for (let index = 0; index < group.Count; index++) {
         const fit = everyNode(scene, rows, index).length
         const placed = placer.place({ group, index })
-        const metrics = placed.ok ? metricsView(placed.row.Metrics) : placed.metrics
+        const metrics = placed.ok ? expandMetrics(placed.row.Metrics) : placed.metrics
         const { NodesEvaluated, NodesFiltered, NodesExhausted } = metrics
         assert.equal(NodesEvaluated, scene.nodes.length)
         assert.equal(NodesEvaluated - NodesFiltered - NodesExhausted, fit)

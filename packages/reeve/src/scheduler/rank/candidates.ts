@@ -1,302 +1,330 @@
 import type { Job, TaskGroup } from '@reeve/contract'
 import { NO_USAGE, type NodeUsage, type PublicNode, type StoredScore } from '../../model/index.ts'
-import type { BaseSet } from '../feasible/base-set.ts'
-import { distinctReason, type DistinctRule } from '../feasible/distinct.ts'
-import type { NodeFilter } from '../feasible/node-filter.ts'
+import type { ReadyNodes } from '../feasible/base-set.ts'
+import { firstViolation, type DistinctConstraint } from '../feasible/distinct.ts'
+import type { FeasibilityChecker } from '../feasible/node-filter.ts'
 import { perAllocationVolumeCheck } from '../feasible/volume-check.ts'
-import type { Proposed } from '../proposed.ts'
+import type { ProposedState } from '../proposed.ts'
 import type { PlacementSettings, PlacementView } from '../view.ts'
-import { capacityOf, demandOn, isParticular, type GroupAsk } from './group-ask.ts'
+import {
+  capacityOf,
+  demandOnNode,
+  needsDiscreteResources,
+  type GroupRequirements,
+} from './group-ask.ts'
 import { NodeScores } from './node-scores.ts'
-import type { NodeTable, NodeUse } from './node-table.ts'
-import { missingCores, particularMissing } from './room.ts'
+import type { NodeTable, NodeUsageColumns } from './node-table.ts'
+import { exhaustedCores, exhaustedDiscrete } from './room.ts'
 import { storedScore } from './score.ts'
-import { Tally } from './tally.ts'
-import { insertRanked, type Ranked } from './top-nodes.ts'
+import { RejectionCounts } from './tally.ts'
+import { insertRanked, type RankedNode } from './top-nodes.ts'
 
-/** How many of the best nodes are remembered with an allocation. */
-export const BEST_KEPT = 5
+/** Number of top scores that are stored with an allocation. */
+export const TOP_SCORES_KEPT = 5
 
-export interface CandidateOptions {
+export interface NodeRankerOptions {
   readonly view: PlacementView
   readonly job: Job
   readonly group: TaskGroup
-  readonly base: BaseSet
-  readonly ask: GroupAsk
-  readonly filter: NodeFilter
-  readonly distinct: readonly DistinctRule[]
-  readonly proposed: Proposed
+  readonly readyNodes: ReadyNodes
+  readonly requirements: GroupRequirements
+  readonly feasibility: FeasibilityChecker
+  readonly distinct: readonly DistinctConstraint[]
+  readonly proposed: ProposedState
   readonly settings: PlacementSettings
 }
 
-/** What is asked of one selection. */
+/** Request to select one node. */
 export interface SelectionRequest {
-  /** Index in the name of the allocation. */
+  /** Name index of the allocation. */
   readonly index: number
-  /** Nodes to avoid: the allocation failed there before. */
-  readonly penalised?: ReadonlySet<string>
-  /** Only this node. */
-  readonly only?: string
+  /** Nodes with a score penalty, because the allocation failed there before. */
+  readonly penaltyNodeIds?: ReadonlySet<string>
+  /** The only node that may be selected. */
+  readonly onlyNodeId?: string
 }
 
 export interface Selection {
-  /** Undefined: no node can take it. */
+  /** Undefined if no node can run the allocation. */
   readonly chosen: PublicNode | undefined
-  /** Nodes refused for this placement alone, by reason. */
-  readonly refused: Tally | undefined
-  readonly best: readonly StoredScore[]
+  /** Nodes rejected for this name index only, by reason. */
+  readonly rejections: RejectionCounts | undefined
+  readonly topScores: readonly StoredScore[]
 }
 
-/** How a node stands. */
-const FILTERED = 0
-const ACCEPTED = 1
-const EXHAUSTED = 2
-const REFUSED = 3
+/** Status of a node for the group. */
+const STATUS_FILTERED = 0
+const STATUS_ACCEPTED = 1
+const STATUS_EXHAUSTED = 2
+const STATUS_REJECTED = 3
 
 /**
- * Every node that can run a group, scored. Only nodes that the plan has touched are looked at
- * again, and the choice is still that of a look at every node (`candidates.test.ts`).
+ * Ranks the nodes that can run a group. Only nodes that the plan has changed are evaluated again,
+ * with the same result as a full scan (`candidates.test.ts`).
  */
-export class Candidates {
-  readonly #options: CandidateOptions
+export class NodeRanker {
+  readonly #options: NodeRankerOptions
   readonly #table: NodeTable
-  readonly #use: NodeUse
-  readonly #standing: Uint8Array
-  /** Why a node that is exhausted or refused is. */
-  readonly #why = new Map<number, string>()
-  /** For each property that must be distinct, the nodes of each value. */
-  readonly #sharing: readonly ReadonlyMap<string, readonly number[]>[]
-  readonly #isParticular: boolean
-  readonly #perIndex: ((node: PublicNode, index: number) => string | undefined) | undefined
-  #changesSeen = 0
+  readonly #usage: NodeUsageColumns
+  readonly #status: Uint8Array
+  /** Reason by table row, for exhausted and rejected nodes. */
+  readonly #rejection = new Map<number, string>()
+  /** Rows by value, for each distinct property. */
+  readonly #rowsByDistinctValue: readonly ReadonlyMap<string, readonly number[]>[]
+  readonly #needsDiscreteResources: boolean
+  readonly #checkPerIndex: ((node: PublicNode, index: number) => string | undefined) | undefined
+  #changesApplied = 0
   readonly scores: NodeScores
-  /** Nodes refused by a rule, by reason and by class. */
-  readonly filtered = new Tally()
-  /** Nodes without room, by what they lack. */
-  readonly exhausted = new Tally()
-  /** Classes that can run the group, and those that cannot. */
-  readonly classes = new Map<string, boolean>()
+  /** Nodes filtered by a rule, by reason and by class. */
+  readonly filteredCounts = new RejectionCounts()
+  /** Exhausted nodes, by dimension. */
+  readonly exhaustedCounts = new RejectionCounts()
+  /** Whether nodes of a class can run the group. */
+  readonly classEligibility = new Map<string, boolean>()
 
-  constructor(options: CandidateOptions) {
-    const { view, group, base, ask, distinct } = options
-    const { table } = base
+  constructor(options: NodeRankerOptions) {
+    const { view, group, readyNodes, requirements, distinct } = options
+    const { table } = readyNodes
     this.#options = options
     this.#table = table
-    this.#use = table.usage(view)
-    this.#standing = new Uint8Array(table.size)
-    this.#sharing = distinct.map((rule) => nodesByValue(rule, table))
-    this.#isParticular = isParticular(ask)
+    this.#usage = table.usage(view)
+    this.#status = new Uint8Array(table.size)
+    this.#rowsByDistinctValue = distinct.map((rule) => nodesByValue(rule, table))
+    this.#needsDiscreteResources = needsDiscreteResources(requirements)
     const { job } = options
-    this.#perIndex = perAllocationVolumeCheck(group, (id) => view.findHostVolume(job.Namespace, id))
+    this.#checkPerIndex = perAllocationVolumeCheck(group, (id) =>
+      view.findHostVolume(job.Namespace, id),
+    )
     this.scores = new NodeScores({ ...options, table, findNode: (id) => view.findNode(id) })
-    this.#follow(() => undefined)
-    for (const rule of distinct) rule.flipped()
-    this.#considerAll()
+    this.#applyProposedChanges(() => undefined)
+    for (const rule of distinct) rule.takeChangedValues()
+    this.#evaluateAll()
   }
 
-  /** The best node for one more allocation. Among equals the lowest ID. */
+  /** Selects the best node for one more allocation; ties go to the lowest ID. */
   select(request: SelectionRequest): Selection {
     this.#refresh()
-    const { index, penalised = NO_NODES, only } = request
-    if (only !== undefined) return this.#selectOne(this.placeOf(only), index, penalised)
-    if (this.#perIndex === undefined)
-      return this.#selection(this.#best(penalised), penalised, undefined)
-    const refused = new Tally()
-    return this.#selection(this.#scan(index, penalised, refused), penalised, refused)
+    const { index, penaltyNodeIds = NO_NODES, onlyNodeId } = request
+    if (onlyNodeId !== undefined)
+      return this.#selectOne(this.rowOf(onlyNodeId), index, penaltyNodeIds)
+    if (this.#checkPerIndex === undefined)
+      return this.#toSelection(this.#topRanked(penaltyNodeIds), penaltyNodeIds, undefined)
+    const rejections = new RejectionCounts()
+    return this.#toSelection(
+      this.#rankAll(index, penaltyNodeIds, rejections),
+      penaltyNodeIds,
+      rejections,
+    )
   }
 
-  /** Nodes that would do if they had room. */
+  /** Rows of feasible nodes without enough capacity. */
   exhaustedNodes(): readonly number[] {
     this.#refresh()
-    const places: number[] = []
-    for (let at = 0; at < this.#table.size; at++) if (this.isExhausted(at)) places.push(at)
-    return places
+    const rows: number[] = []
+    for (let at = 0; at < this.#table.size; at++) if (this.isExhausted(at)) rows.push(at)
+    return rows
   }
 
   isExhausted(at: number): boolean {
-    return this.#standing[at] === EXHAUSTED
+    return this.#status[at] === STATUS_EXHAUSTED
   }
 
-  /** Why a node is refused for the allocation of this index alone. */
-  reasonAt(at: number, index: number): string | undefined {
-    return this.#perIndex?.(this.nodeAt(at), index)
+  /** Reason for which a node is rejected for this name index only. */
+  rejectionAt(at: number, index: number): string | undefined {
+    return this.#checkPerIndex?.(this.nodeAt(at), index)
   }
 
-  /** −1 when the node is not in the job's pool and datacenters. */
-  placeOf(nodeId: string): number {
-    return this.#table.placeOf(nodeId)
+  /** Table row of a node; −1 if it is not in the pool and datacenters of the job. */
+  rowOf(nodeId: string): number {
+    return this.#table.rowOf(nodeId)
   }
 
   nodeAt(at: number): PublicNode {
     return this.#table.nodeAt(at)
   }
 
-  /** The rules that a class decides are asked once for each class. */
-  #considerAll(): void {
-    const { filter } = this.#options
-    const { values, examples, codes } = this.#table.classes
-    const reasons = examples.map((node) => filter.reasonFor(node))
-    for (const [code, node] of examples.entries())
-      this.classes.set(values[code] ?? '', !filter.refusesClass(node))
-    for (let at = 0; at < codes.length; at++) {
-      const code = codes[at] ?? -1
+  /** Evaluates all nodes; rules that depend on the class alone are evaluated once per class. */
+  #evaluateAll(): void {
+    const { feasibility } = this.#options
+    const { values, representatives, valueIds } = this.#table.classes
+    const reasons = representatives.map((node) => feasibility.reasonFor(node))
+    for (const [classId, node] of representatives.entries())
+      this.classEligibility.set(values[classId] ?? '', !feasibility.isClassIneligible(node))
+    for (let at = 0; at < valueIds.length; at++) {
+      const classId = valueIds[at] ?? -1
       const reason =
-        filter.decidedByClass && code >= 0 ? reasons[code] : filter.reasonFor(this.nodeAt(at))
-      if (reason === undefined) this.#measure(at)
-      else this.filtered.add(reason, this.nodeAt(at).NodeClass)
+        feasibility.isDecidedByClass && classId >= 0
+          ? reasons[classId]
+          : feasibility.reasonFor(this.nodeAt(at))
+      if (reason === undefined) this.#evaluateNode(at)
+      else this.filteredCounts.add(reason, this.nodeAt(at).NodeClass)
     }
   }
 
-  /** Looks again at the nodes that the plan has touched since. */
+  /** Evaluates the nodes again that the plan has changed since. */
   #refresh(): void {
-    this.#follow((at) => this.#measureAgain(at))
+    this.#applyProposedChanges((at) => this.#reevaluateNode(at))
     for (const [i, rule] of this.#options.distinct.entries())
-      for (const value of rule.flipped())
-        for (const at of this.#sharing[i]?.get(value) ?? []) this.#measureAgain(at)
+      for (const value of rule.takeChangedValues())
+        for (const at of this.#rowsByDistinctValue[i]?.get(value) ?? []) this.#reevaluateNode(at)
   }
 
-  #measureAgain(at: number): void {
-    if (this.#standing[at] !== FILTERED) this.#measure(at)
+  #reevaluateNode(at: number): void {
+    if (this.#status[at] !== STATUS_FILTERED) this.#evaluateNode(at)
   }
 
-  /** Takes over what the plan has changed since. */
-  #follow(touched: (at: number) => void): void {
+  /** Applies the changes of the plan since the last call. */
+  #applyProposedChanges(onChanged: (at: number) => void): void {
     const { changes } = this.#options.proposed
-    for (; this.#changesSeen < changes.length; this.#changesSeen++) {
-      const change = changes[this.#changesSeen]
+    for (; this.#changesApplied < changes.length; this.#changesApplied++) {
+      const change = changes[this.#changesApplied]
       if (change === undefined) continue
-      const at = this.placeOf(change.nodeId)
+      const at = this.rowOf(change.nodeId)
       this.scores.apply(change, at)
       if (at < 0) continue
-      this.#load(at, change.nodeId)
-      touched(at)
+      this.#loadUsage(at, change.nodeId)
+      onChanged(at)
     }
   }
 
-  #load(at: number, nodeId: string): void {
+  #loadUsage(at: number, nodeId: string): void {
     const usage = this.#options.proposed.usageOn(nodeId)
-    this.#use.cpuShares[at] = usage.cpuShares
-    this.#use.memoryMB[at] = usage.memoryMB
-    this.#use.diskMB[at] = usage.diskMB
-    this.#use.special[at] = usage.cores.size + usage.ports.size + usage.devices.size > 0 ? 1 : 0
+    this.#usage.cpuShares[at] = usage.cpuShares
+    this.#usage.memoryMB[at] = usage.memoryMB
+    this.#usage.diskMB[at] = usage.diskMB
+    this.#usage.hasDiscreteUsage[at] =
+      usage.cores.size + usage.ports.size + usage.devices.size > 0 ? 1 : 0
   }
 
-  /** Ranks one feasible node. */
-  #measure(at: number): void {
+  /** Evaluates one feasible node. */
+  #evaluateNode(at: number): void {
     const { distinct } = this.#options
-    const refused = distinct.length === 0 ? undefined : distinctReason(distinct, this.nodeAt(at))
-    if (refused !== undefined) return this.#setAside(at, REFUSED, refused)
-    const missing = this.#missing(at)
-    if (missing !== undefined) return this.#setAside(at, EXHAUSTED, missing)
-    this.#forget(at)
-    this.#standing[at] = ACCEPTED
-    const use = {
-      cpuShares: this.#use.cpuShares[at] ?? 0,
-      memoryMB: this.#use.memoryMB[at] ?? 0,
+    const violation = distinct.length === 0 ? undefined : firstViolation(distinct, this.nodeAt(at))
+    if (violation !== undefined) return this.#reject(at, STATUS_REJECTED, violation)
+    const dimension = this.#exhaustedDimension(at)
+    if (dimension !== undefined) return this.#reject(at, STATUS_EXHAUSTED, dimension)
+    this.#clearRejection(at)
+    this.#status[at] = STATUS_ACCEPTED
+    const usage = {
+      cpuShares: this.#usage.cpuShares[at] ?? 0,
+      memoryMB: this.#usage.memoryMB[at] ?? 0,
     }
-    this.scores.put(at, use, this.#isParticular ? this.#usageAt(at).devices : NO_USAGE.devices)
+    this.scores.scoreNode(
+      at,
+      usage,
+      this.#needsDiscreteResources ? this.#usageAt(at).devices : NO_USAGE.devices,
+    )
   }
 
-  #missing(at: number): string | undefined {
-    const { ask } = this.#options
-    if (ask.cores > 0) {
-      const cores = missingCores(this.nodeAt(at), ask, this.#usageAt(at))
+  #exhaustedDimension(at: number): string | undefined {
+    const { requirements } = this.#options
+    if (requirements.cores > 0) {
+      const cores = exhaustedCores(this.nodeAt(at), requirements, this.#usageAt(at))
       if (cores !== undefined) return cores
     }
-    const [table, use] = [this.#table, this.#use]
-    const { cpuShares, memoryMB } = ask.fixed ?? demandOn(ask, capacityOf(this.nodeAt(at)))
-    if ((use.cpuShares[at] ?? 0) + cpuShares > (table.cpuShares[at] ?? 0)) return 'cpu'
-    if ((use.memoryMB[at] ?? 0) + memoryMB > (table.memoryMB[at] ?? 0)) return 'memory'
-    if ((use.diskMB[at] ?? 0) + ask.diskMB > (table.diskMB[at] ?? 0)) return 'disk'
-    return this.#isParticular
-      ? particularMissing(this.nodeAt(at), ask, this.#usageAt(at))
+    const [table, usage] = [this.#table, this.#usage]
+    const { cpuShares, memoryMB } =
+      requirements.nodeIndependentDemand ?? demandOnNode(requirements, capacityOf(this.nodeAt(at)))
+    if ((usage.cpuShares[at] ?? 0) + cpuShares > (table.cpuShares[at] ?? 0)) return 'cpu'
+    if ((usage.memoryMB[at] ?? 0) + memoryMB > (table.memoryMB[at] ?? 0)) return 'memory'
+    if ((usage.diskMB[at] ?? 0) + requirements.diskMB > (table.diskMB[at] ?? 0)) return 'disk'
+    return this.#needsDiscreteResources
+      ? exhaustedDiscrete(this.nodeAt(at), requirements, this.#usageAt(at))
       : undefined
   }
 
-  /** Most nodes hold nothing particular, and need not be asked what. */
+  /** Most nodes have no cores, ports or devices in use; their usage is not read. */
   #usageAt(at: number): NodeUsage {
-    return this.#use.special[at] === 0
+    return this.#usage.hasDiscreteUsage[at] === 0
       ? NO_USAGE
       : this.#options.proposed.usageOn(this.nodeAt(at).ID)
   }
 
-  /** A node that is out: it is counted under its reason. */
-  #setAside(at: number, standing: number, why: string): void {
-    if (this.#standing[at] === standing && this.#why.get(at) === why) return
-    this.#forget(at)
+  /** Removes a node from the ranking and counts it under its reason. */
+  #reject(at: number, status: number, reason: string): void {
+    if (this.#status[at] === status && this.#rejection.get(at) === reason) return
+    this.#clearRejection(at)
     this.scores.remove(at)
-    this.#standing[at] = standing
-    this.#why.set(at, why)
-    this.#tallyOf(standing).add(why, this.nodeAt(at).NodeClass)
+    this.#status[at] = status
+    this.#rejection.set(at, reason)
+    this.#countsOf(status).add(reason, this.nodeAt(at).NodeClass)
   }
 
-  /** A node whose standing changes is no longer counted under its reason. */
-  #forget(at: number): void {
-    const why = this.#why.get(at)
-    if (why === undefined) return
-    this.#tallyOf(this.#standing[at]).remove(why, this.nodeAt(at).NodeClass)
-    this.#why.delete(at)
+  /** Removes the reason of a node from the counts. */
+  #clearRejection(at: number): void {
+    const reason = this.#rejection.get(at)
+    if (reason === undefined) return
+    this.#countsOf(this.#status[at]).remove(reason, this.nodeAt(at).NodeClass)
+    this.#rejection.delete(at)
   }
 
-  #tallyOf(standing: number | undefined): Tally {
-    return standing === EXHAUSTED ? this.exhausted : this.filtered
+  #countsOf(status: number | undefined): RejectionCounts {
+    return status === STATUS_EXHAUSTED ? this.exhaustedCounts : this.filteredCounts
   }
 
-  /** Penalised nodes are few, so they are taken out, scored for themselves and sorted in again. */
-  #best(penalised: ReadonlySet<string>): readonly Ranked[] {
-    const top = this.scores.top(BEST_KEPT + penalised.size)
-    if (penalised.size === 0) return top
-    const ranked = top.filter(({ node }) => !penalised.has(this.nodeAt(node).ID))
-    for (const id of penalised) {
-      const at = this.placeOf(id)
-      if (this.#standing[at] !== ACCEPTED) continue
-      insertRanked(ranked, { node: at, score: this.scores.scoreAt(at, true) }, BEST_KEPT)
+  /**
+   * Returns the best nodes. The few penalised ones are removed from the heaps' result, scored
+   * separately and inserted again.
+   */
+  #topRanked(penaltyNodeIds: ReadonlySet<string>): readonly RankedNode[] {
+    const top = this.scores.topNodes(TOP_SCORES_KEPT + penaltyNodeIds.size)
+    if (penaltyNodeIds.size === 0) return top
+    const ranked = top.filter(({ row }) => !penaltyNodeIds.has(this.nodeAt(row).ID))
+    for (const id of penaltyNodeIds) {
+      const at = this.rowOf(id)
+      if (this.#status[at] !== STATUS_ACCEPTED) continue
+      insertRanked(ranked, { row: at, score: this.scores.scoreAt(at, true) }, TOP_SCORES_KEPT)
     }
     return ranked
   }
 
-  /** Looks at every node: what is asked of them depends on the allocation's index. */
-  #scan(index: number, penalised: ReadonlySet<string>, refused: Tally): readonly Ranked[] {
-    const ranked: Ranked[] = []
+  /** Ranks all nodes one by one, for checks that depend on the name index. */
+  #rankAll(
+    index: number,
+    penaltyNodeIds: ReadonlySet<string>,
+    rejections: RejectionCounts,
+  ): readonly RankedNode[] {
+    const ranked: RankedNode[] = []
     for (let at = 0; at < this.#table.size; at++) {
-      if (this.#standing[at] !== ACCEPTED) continue
+      if (this.#status[at] !== STATUS_ACCEPTED) continue
       const node = this.nodeAt(at)
-      const reason = this.reasonAt(at, index)
+      const reason = this.rejectionAt(at, index)
       if (reason !== undefined) {
-        refused.add(reason, node.NodeClass)
+        rejections.add(reason, node.NodeClass)
         continue
       }
-      const score = this.scores.scoreAt(at, penalised.has(node.ID))
-      insertRanked(ranked, { node: at, score }, BEST_KEPT)
+      const score = this.scores.scoreAt(at, penaltyNodeIds.has(node.ID))
+      insertRanked(ranked, { row: at, score }, TOP_SCORES_KEPT)
     }
     return ranked
   }
 
-  #selectOne(at: number, index: number, penalised: ReadonlySet<string>): Selection {
-    const refused = new Tally()
-    if (this.#standing[at] !== ACCEPTED) return { chosen: undefined, refused, best: [] }
+  #selectOne(at: number, index: number, penaltyNodeIds: ReadonlySet<string>): Selection {
+    const rejections = new RejectionCounts()
+    if (this.#status[at] !== STATUS_ACCEPTED)
+      return { chosen: undefined, rejections, topScores: [] }
     const node = this.nodeAt(at)
-    const reason = this.reasonAt(at, index)
+    const reason = this.rejectionAt(at, index)
     if (reason !== undefined) {
-      refused.add(reason, node.NodeClass)
-      return { chosen: undefined, refused, best: [] }
+      rejections.add(reason, node.NodeClass)
+      return { chosen: undefined, rejections, topScores: [] }
     }
-    const score = this.scores.scoreAt(at, penalised.has(node.ID))
-    return this.#selection([{ node: at, score }], penalised, undefined)
+    const score = this.scores.scoreAt(at, penaltyNodeIds.has(node.ID))
+    return this.#toSelection([{ row: at, score }], penaltyNodeIds, undefined)
   }
 
-  #selection(
-    ranked: readonly Ranked[],
-    penalised: ReadonlySet<string>,
-    refused: Tally | undefined,
+  #toSelection(
+    ranked: readonly RankedNode[],
+    penaltyNodeIds: ReadonlySet<string>,
+    rejections: RejectionCounts | undefined,
   ): Selection {
     const [first] = ranked
     return {
-      chosen: first === undefined ? undefined : this.nodeAt(first.node),
-      refused,
-      best: ranked.slice(0, BEST_KEPT).map(({ node: at, score }) => {
+      chosen: first === undefined ? undefined : this.nodeAt(first.row),
+      rejections,
+      topScores: ranked.slice(0, TOP_SCORES_KEPT).map(({ row: at, score }) => {
         const { ID: id } = this.nodeAt(at)
-        return storedScore(id, score, this.scores.appliedAt(at, penalised.has(id)))
+        return storedScore(id, score, this.scores.componentsAt(at, penaltyNodeIds.has(id)))
       }),
     }
   }
@@ -305,12 +333,12 @@ export class Candidates {
 const NO_NODES: ReadonlySet<string> = new Set()
 
 function nodesByValue(
-  rule: DistinctRule,
+  rule: DistinctConstraint,
   table: NodeTable,
 ): ReadonlyMap<string, readonly number[]> {
   if (rule.rule !== 'distinct-property' || rule.constraint === null) return new Map()
-  const { values, codes } = table.propertyOf(rule.constraint.LTarget)
+  const { values, valueIds } = table.propertyOf(rule.constraint.LTarget)
   const nodes = values.map((): number[] => [])
-  for (const [at, code] of codes.entries()) nodes[code]?.push(at)
-  return new Map(values.map((value, code) => [value, nodes[code] ?? []]))
+  for (const [at, valueId] of valueIds.entries()) nodes[valueId]?.push(at)
+  return new Map(values.map((value, valueId) => [value, nodes[valueId] ?? []]))
 }

@@ -10,7 +10,7 @@ import {
   aTask,
   planFor,
 } from '../../../test/build/index.ts'
-import { bestScores } from '../../model/index.ts'
+import { decodeTopScores } from '../../model/index.ts'
 
 function gpu(name: string, ids: readonly string[], memoryGiB: number): NodeDevice {
   return {
@@ -100,7 +100,7 @@ for (const { name, asks, want } of cases)
       })
   })
 
-test('devices: an instance is given once, and what ended has given it back', () => {
+test('devices: an instance is assigned once and released at the end', () => {
   const job = jobFor({ Name: 'gpu' })
   const other = aJob({ ID: 'other', groups: [aGroup()] })
   const plain = anAllocation({ job: other })
@@ -127,7 +127,7 @@ test('devices: an instance is given once, and what ended has given it back', () 
   assert.equal(over.placements.length, 1)
 })
 
-test('devices: a plan gives each instance to one allocation', () => {
+test('devices: a plan assigns each instance to one allocation', () => {
   const job = aJob({
     groups: [aGroup({ Count: 5, Tasks: [aTask({ Resources: { Devices: [{ Name: 'gpu' }] } })] })],
   })
@@ -139,12 +139,12 @@ test('devices: a plan gives each instance to one allocation', () => {
   assert.deepEqual(evaluation.QueuedAllocations, { app: 1 })
 })
 
-test('devices: how far a node meets the affinities is part of its score', () => {
+test('devices: device affinity is part of the node score', () => {
   const job = jobFor({
     Name: 'gpu',
     Affinities: [{ LTarget: '${device.attr.memory}', Operand: '>', RTarget: '8 GiB', Weight: 80 }],
   })
   const { placements } = planFor({ job, nodes: [nodeWith(1, small), nodeWith(2, large)] })
   assert.equal(placements[0]?.NodeID, anId('node', 2))
-  assert.equal(bestScores(placements[0]?.Metrics ?? {})[0]?.[2]?.['devices'], 1)
+  assert.equal(decodeTopScores(placements[0]?.Metrics ?? {})[0]?.[2]?.['devices'], 1)
 })

@@ -2,83 +2,83 @@ import type { AllocatedDevice, NodeDevice, RequestedDevice, TaskGroup } from '@r
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
   deviceKey,
-  deviceNameTest,
-  deviceTest,
-  type DeviceTest,
+  deviceNameMatcher,
+  deviceConstraintMatcher,
+  type DeviceMatcher,
   type PublicNode,
 } from '../../model/index.ts'
 
-/** Devices that one task asks for. */
-export interface DeviceAsk {
+/** One device requirement of a task. */
+export interface DeviceRequirement {
   readonly task: string
   readonly request: RequestedDevice
-  readonly accepts: DeviceTest
-  /** What the task's affinities say of a device: the sum of the weights that match. */
-  readonly weightOf: (device: NodeDevice) => number
-  /** The sum of all weights, whatever their sign; 0 without affinities. */
-  readonly weight: number
+  readonly matches: DeviceMatcher
+  /** Sum of the weights of the affinities that match a device. */
+  readonly affinityWeightOf: (device: NodeDevice) => number
+  /** Sum of the absolute weights; 0 without affinities. */
+  readonly totalAffinityWeight: number
 }
 
-export interface DeviceOffer {
-  readonly given: readonly { readonly task: string; readonly device: AllocatedDevice }[]
-  /** Undefined when no task has an affinity to devices. */
+export interface DeviceAssignment {
+  readonly assigned: readonly { readonly task: string; readonly device: AllocatedDevice }[]
+  /** Undefined if no task has device affinities. */
   readonly score: number | undefined
 }
 
-/** The instances that somebody has, by `deviceKey`. */
-export interface HeldDevices {
+/** Device instances in use, by `deviceKey`. */
+export interface DevicesInUse {
   has(key: string): boolean
 }
 
-export function deviceAsks(group: TaskGroup): readonly DeviceAsk[] {
+export function deviceRequirements(group: TaskGroup): readonly DeviceRequirement[] {
   return group.Tasks.flatMap((task) =>
-    (task.Resources.Devices ?? []).map((request) => deviceAsk(task.Name, request)),
+    (task.Resources.Devices ?? []).map((request) => deviceRequirement(task.Name, request)),
   )
 }
 
-function deviceAsk(task: string, request: RequestedDevice): DeviceAsk {
+function deviceRequirement(task: string, request: RequestedDevice): DeviceRequirement {
   const tests = [
-    deviceNameTest(request.Name),
-    ...(request.Constraints ?? []).map((constraint) => deviceTest(constraint)),
+    deviceNameMatcher(request.Name),
+    ...(request.Constraints ?? []).map((constraint) => deviceConstraintMatcher(constraint)),
   ]
   const affinities = (request.Affinities ?? []).map((affinity) => ({
-    test: deviceTest(affinity),
+    test: deviceConstraintMatcher(affinity),
     weight: affinity.Weight,
   }))
   return {
     task,
     request,
-    accepts: (device) => tests.every((test) => test(device)),
-    weightOf: (device) =>
+    matches: (device) => tests.every((test) => test(device)),
+    affinityWeightOf: (device) =>
       affinities.reduce((sum, { test, weight }) => sum + (test(device) ? weight : 0), 0),
-    weight: affinities.reduce((sum, { weight }) => sum + Math.abs(weight), 0),
+    totalAffinityWeight: affinities.reduce((sum, { weight }) => sum + Math.abs(weight), 0),
   }
 }
 
 /**
- * Each ask gets all its instances from one kind of device, the one that its affinities like best;
- * undefined when the node has too few that are well and free. Asks are served in their order.
+ * Assigns devices to each requirement in order, all instances from the device group with the
+ * highest affinity. Undefined if the node has too few healthy free instances.
  */
-export function offerDevices(
-  asks: readonly DeviceAsk[],
+export function assignDevices(
+  requirements: readonly DeviceRequirement[],
   node: PublicNode,
-  held: HeldDevices,
-): DeviceOffer | undefined {
-  const given: { readonly task: string; readonly device: AllocatedDevice }[] = []
+  inUse: DevicesInUse,
+): DeviceAssignment | undefined {
+  const assigned: { readonly task: string; readonly device: AllocatedDevice }[] = []
   const taken = new Set<string>()
-  const isTaken = (key: string): boolean => taken.has(key) || held.has(key)
-  let matched = 0
-  let weight = 0
-  for (const ask of asks) {
-    const choice = bestDevice(ask, node, isTaken)
+  const isTaken = (key: string): boolean => taken.has(key) || inUse.has(key)
+  let matchedWeight = 0
+  let totalWeight = 0
+  for (const requirement of requirements) {
+    const choice = bestDevice(requirement, node, isTaken)
     if (choice === undefined) return undefined
     for (const id of choice.ids) taken.add(deviceKey(choice.device, id))
     const { Vendor, Type, Name } = choice.device
-    given.push({ task: ask.task, device: { Vendor, Type, Name, DeviceIDs: choice.ids } })
-    matched += choice.weight
-    weight += ask.weight
+    assigned.push({ task: requirement.task, device: { Vendor, Type, Name, DeviceIDs: choice.ids } })
+    matchedWeight += choice.weight
+    totalWeight += requirement.totalAffinityWeight
   }
-  return { given, score: weight === 0 ? undefined : matched / weight }
+  return { assigned, score: totalWeight === 0 ? undefined : matchedWeight / totalWeight }
 }
 
 interface DeviceChoice {
@@ -88,26 +88,26 @@ interface DeviceChoice {
 }
 
 function bestDevice(
-  { request, accepts, weightOf }: DeviceAsk,
+  { request, matches, affinityWeightOf }: DeviceRequirement,
   node: PublicNode,
   isTaken: (key: string) => boolean,
 ): DeviceChoice | undefined {
   let best: DeviceChoice | undefined
   for (const device of node.NodeResources.Devices ?? []) {
-    if (!accepts(device)) continue
+    if (!matches(device)) continue
     const free = freeInstances(device, isTaken)
     if (free.length < request.Count) continue
-    const weight = weightOf(device)
+    const weight = affinityWeightOf(device)
     const isBetter =
       best === undefined ||
       weight > best.weight ||
-      (weight === best.weight && compareText(nameOf(device), nameOf(best.device)) < 0)
+      (weight === best.weight && compareText(deviceName(device), deviceName(best.device)) < 0)
     if (isBetter) best = { device, ids: free.slice(0, request.Count), weight }
   }
   return best
 }
 
-/** Instances that are well and that nobody has, by ID. */
+/** Healthy instances that are not in use, sorted by ID. */
 export function freeInstances(
   device: NodeDevice,
   isTaken: (key: string) => boolean,
@@ -119,6 +119,6 @@ export function freeInstances(
     .toSorted(compareText)
 }
 
-function nameOf({ Vendor, Type, Name }: NodeDevice): string {
+function deviceName({ Vendor, Type, Name }: NodeDevice): string {
   return `${Vendor}/${Type}/${Name}`
 }

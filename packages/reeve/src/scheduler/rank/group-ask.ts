@@ -1,32 +1,35 @@
 import type { TaskGroup } from '@reeve/contract'
 import { peakDemand, type PublicNode, type TaskDemand } from '../../model/index.ts'
 import type { PlacementSettings } from '../view.ts'
-import { deviceAsks, type DeviceAsk } from './devices.ts'
-import { portsOf, type PortAsk } from './port-ask.ts'
+import { deviceRequirements, type DeviceRequirement } from './devices.ts'
+import { portRequests, type PortRequest } from './port-ask.ts'
 
-/** What one allocation of a group needs of a node. */
-export interface GroupAsk {
-  readonly tasks: readonly TaskAsk[]
+/** Resource requirements of one allocation of a group. */
+export interface GroupRequirements {
+  readonly tasks: readonly TaskRequirements[]
   readonly diskMB: number
   readonly cores: number
-  readonly ports: readonly PortAsk[]
-  readonly devices: readonly DeviceAsk[]
-  /** The charge on nodes whose cores do not matter; the usual case. */
-  readonly fixed: Demand | undefined
+  readonly ports: readonly PortRequest[]
+  readonly devices: readonly DeviceRequirement[]
+  /** Demand that is the same on every node; undefined if the group reserves cores. */
+  readonly nodeIndependentDemand: ResourceDemand | undefined
 }
 
-export interface Demand {
+export interface ResourceDemand {
   readonly cpuShares: number
   readonly memoryMB: number
 }
 
-export interface TaskAsk extends TaskDemand {
+export interface TaskRequirements extends TaskDemand {
   readonly name: string
   readonly cores: number
   readonly memoryMaxMB: number
 }
 
-export function groupAsk(group: TaskGroup, settings: PlacementSettings): GroupAsk {
+export function groupRequirements(
+  group: TaskGroup,
+  settings: PlacementSettings,
+): GroupRequirements {
   const tasks = group.Tasks.map((task) => {
     const { CPU, Cores, MemoryMB, MemoryMaxMB, SecretsMB } = task.Resources
     return {
@@ -34,8 +37,8 @@ export function groupAsk(group: TaskGroup, settings: PlacementSettings): GroupAs
       lifecycle: task.Lifecycle,
       cpuShares: CPU,
       cores: Cores,
-      pinned: Cores > 0,
-      // The directory of secrets is held in memory.
+      hasReservedCores: Cores > 0,
+      // The secrets directory is in memory (tmpfs).
       memoryMB: MemoryMB + SecretsMB,
       memoryMaxMB: settings.memoryOversubscription ? MemoryMaxMB : 0,
     }
@@ -45,68 +48,75 @@ export function groupAsk(group: TaskGroup, settings: PlacementSettings): GroupAs
     tasks,
     diskMB: group.EphemeralDisk.SizeMB,
     cores,
-    ports: portsOf(group),
-    devices: deviceAsks(group),
-    fixed: cores === 0 ? peakDemand(tasks) : undefined,
+    ports: portRequests(group),
+    devices: deviceRequirements(group),
+    nodeIndependentDemand: cores === 0 ? peakDemand(tasks) : undefined,
   }
 }
 
 /**
- * Whether it needs particular things of a node: this core, that port. Otherwise every allocation of
- * the group is given the same.
+ * True if the group needs discrete resources (cores, ports, devices). Otherwise all its allocations
+ * get the same resources.
  */
-export function isParticular({ cores, ports, devices }: GroupAsk): boolean {
+export function needsDiscreteResources({ cores, ports, devices }: GroupRequirements): boolean {
   return cores > 0 || ports.length > 0 || devices.length > 0
 }
 
-/** What a node has for allocations, without what it keeps for itself. */
+/** Capacity of a node for allocations, without its reserved resources. */
 export interface NodeCapacity {
   readonly cpuShares: number
   readonly memoryMB: number
   readonly diskMB: number
-  /** Cores that can belong to one allocation alone, ascending. */
+  /** Cores that can be reserved for a single allocation, ascending. */
   readonly cores: readonly number[]
-  /** What one core is worth in shares. */
+  /** CPU shares per core. */
   readonly sharesPerCore: number
 }
 
-/** Rows never change, so what was read from one holds as long as the row does. */
-const capacities = new WeakMap<PublicNode, NodeCapacity>()
+/** Cached per node row: rows are immutable. */
+const capacityCache = new WeakMap<PublicNode, NodeCapacity>()
 
 export function capacityOf(node: PublicNode): NodeCapacity {
-  const known = capacities.get(node)
-  if (known !== undefined) return known
+  const cached = capacityCache.get(node)
+  if (cached !== undefined) return cached
   const capacity = readCapacity(node)
-  capacities.set(node, capacity)
+  capacityCache.set(node, capacity)
   return capacity
 }
 
 function readCapacity({ NodeResources, ReservedResources }: PublicNode): NodeCapacity {
   const { CpuShares, TotalCpuCores, ReservableCpuCores } = NodeResources.Cpu
-  const kept = new Set(ReservedResources.Cpu.ReservedCpuCores ?? [])
+  const reservedCores = new Set(ReservedResources.Cpu.ReservedCpuCores ?? [])
   return {
     cpuShares: CpuShares - ReservedResources.Cpu.CpuShares,
     memoryMB: NodeResources.Memory.MemoryMB - ReservedResources.Memory.MemoryMB,
     diskMB: NodeResources.Disk.DiskMB - ReservedResources.Disk.DiskMB,
-    cores: (ReservableCpuCores ?? []).filter((core) => !kept.has(core)).toSorted((a, b) => a - b),
+    cores: (ReservableCpuCores ?? [])
+      .filter((core) => !reservedCores.has(core))
+      .toSorted((a, b) => a - b),
     sharesPerCore: TotalCpuCores > 0 ? Math.floor(CpuShares / TotalCpuCores) : 0,
   }
 }
 
-/** Shares of a task on a node: those it asks for, or those of the cores it gets. */
-export function sharesOf(task: TaskAsk, capacity: NodeCapacity): number {
+/** CPU shares of a task on a node: the requested ones, or those of its reserved cores. */
+export function cpuSharesOf(task: TaskRequirements, capacity: NodeCapacity): number {
   return task.cores > 0 ? task.cores * capacity.sharesPerCore : task.cpuShares
 }
 
-export function demandOn(ask: GroupAsk, capacity: NodeCapacity): Demand {
-  if (ask.fixed !== undefined) return ask.fixed
-  return peakDemand(ask.tasks.map((task) => ({ ...task, cpuShares: sharesOf(task, capacity) })))
+export function demandOnNode(
+  requirements: GroupRequirements,
+  capacity: NodeCapacity,
+): ResourceDemand {
+  if (requirements.nodeIndependentDemand !== undefined) return requirements.nodeIndependentDemand
+  return peakDemand(
+    requirements.tasks.map((task) => ({ ...task, cpuShares: cpuSharesOf(task, capacity) })),
+  )
 }
 
-/** Cores that nobody has, lowest first. */
+/** Cores that are not in use, lowest first. */
 export function freeCores(
   capacity: NodeCapacity,
-  held: { has(core: number): boolean },
+  inUse: { has(core: number): boolean },
 ): readonly number[] {
-  return capacity.cores.filter((core) => !held.has(core))
+  return capacity.cores.filter((core) => !inUse.has(core))
 }

@@ -1,6 +1,6 @@
 import { DEFAULT_HOST_NETWORK, portKey, type PublicNode } from '../../model/index.ts'
 
-/** An address of a node at which ports can be given out. */
+/** An address of a node on which ports can be assigned. */
 export interface HostAddress {
   readonly alias: string
   readonly address: string
@@ -8,20 +8,22 @@ export interface HostAddress {
 }
 
 const PORT_MAX = 65_535
-/** A list as long as this names every port there is, with room to spare. */
-const RANGES_MAX = 256
+/** Maximum number of ranges in a port list; enough for any useful list. */
+const PORT_RANGES_MAX = 256
 
-/** The node's addresses by the name of their host network; the first of a name serves its ports. */
+/**
+ * Addresses of the node with the names of their host networks; the first address of a name is used.
+ */
 export function hostAddresses(node: PublicNode): readonly HostAddress[] {
   const { NodeNetworks: interfaces, Networks: networks } = node.NodeResources
-  const named = (interfaces ?? []).flatMap((network) =>
+  const aliased = (interfaces ?? []).flatMap((network) =>
     (network.Addresses ?? []).map((entry) => ({
       alias: entry.Alias,
       address: entry.Address,
       device: network.Device,
     })),
   )
-  if (named.length > 0) return named
+  if (aliased.length > 0) return aliased
   return (networks ?? [])
     .filter((network) => network.IP !== '')
     .map((network) => ({
@@ -31,26 +33,27 @@ export function hostAddresses(node: PublicNode): readonly HostAddress[] {
     }))
 }
 
-/** Ports that the node keeps for itself, as keys of usage. */
+/** Ports reserved on the node, as usage keys. */
 export function reservedPorts(node: PublicNode): ReadonlySet<string> {
-  const everywhere = parsePorts(node.ReservedResources.Networks.ReservedHostPorts)
-  const here = (node.NodeResources.NodeNetworks ?? []).flatMap((network) =>
+  const onAllAddresses = parsePorts(node.ReservedResources.Networks.ReservedHostPorts)
+  const onOneAddress = (node.NodeResources.NodeNetworks ?? []).flatMap((network) =>
     (network.Addresses ?? []).flatMap((entry) =>
       parsePorts(entry.ReservedPorts).map((port) => portKey(entry.Address, port)),
     ),
   )
-  const shared = hostAddresses(node).flatMap(({ address }) =>
-    everywhere.map((port) => portKey(address, port)),
+  const keysOfAll = hostAddresses(node).flatMap(({ address }) =>
+    onAllAddresses.map((port) => portKey(address, port)),
   )
-  return new Set([...here, ...shared])
+  return new Set([...onOneAddress, ...keysOfAll])
 }
 
 /**
- * `22,80,8500-8600`; what is no port is skipped, because an agent's configuration is checked there.
+ * Parses a list such as `22,80,8500-8600`. Invalid parts are skipped; the agent validates its
+ * configuration.
  */
 export function parsePorts(text: string): readonly number[] {
   const ports = new Set<number>()
-  for (const part of text.split(',').slice(0, RANGES_MAX)) {
+  for (const part of text.split(',').slice(0, PORT_RANGES_MAX)) {
     const [, from, to] = /^\s*(\d{1,5})(?:-(\d{1,5}))?\s*$/.exec(part) ?? []
     if (from === undefined) continue
     const last = Math.min(Number(to ?? from), PORT_MAX)

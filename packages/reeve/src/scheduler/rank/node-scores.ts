@@ -3,130 +3,133 @@ import type { NodeUsage, PublicNode } from '../../model/index.ts'
 import { isSystemJob } from '../job-kind.ts'
 import type { ProposedChange } from '../proposed.ts'
 import type { PlacementSettings } from '../view.ts'
-import { offerDevices } from './devices.ts'
-import { capacityOf, demandOn, type GroupAsk } from './group-ask.ts'
+import { assignDevices } from './devices.ts'
+import { capacityOf, demandOnNode, type GroupRequirements } from './group-ask.ts'
 import type { NodeTable } from './node-table.ts'
 import { ScoreHeaps } from './score-heaps.ts'
 import {
   affinityScorer,
   antiAffinityScore,
-  fitScore,
+  binPackScore,
   meanScore,
-  onGrid,
-  type Applied,
+  quantize,
+  type ScoreComponents,
 } from './score.ts'
-import { Spreads } from './spread.ts'
-import { topNodes, type Ranked } from './top-nodes.ts'
+import { SpreadScorer } from './spread.ts'
+import { topNodes, type RankedNode } from './top-nodes.ts'
 
 export interface NodeScoreOptions {
   readonly job: Job
   readonly group: TaskGroup
-  readonly ask: GroupAsk
+  readonly requirements: GroupRequirements
   readonly table: NodeTable
   readonly settings: PlacementSettings
   readonly findNode: (id: string) => PublicNode | undefined
 }
 
-/** As much of a node's usage as its score depends on. */
+/** The part of the usage that affects the score. */
 type ScoredUsage = Pick<NodeUsage, 'cpuShares' | 'memoryMB'>
 
 /**
- * What the nodes of a table score, the best on top. A placement moves only the node that it
- * changed; what it changes for all nodes alike (the spreads) is added when the tops are compared.
+ * Scores of the nodes of a table, in heaps. A placement moves only the node that it changed; spread
+ * scores, which change for whole buckets, are added when the heaps are merged.
  */
 export class NodeScores {
   readonly #options: NodeScoreOptions
-  /** Allocations of the group on each node. */
+  /** Number of allocations of the group on each node. */
   readonly #collisions: Int32Array
-  readonly #fits: Float64Array
-  readonly #affinities: Float64Array | undefined
-  readonly #devices: Float64Array | undefined
-  readonly #spreads: Spreads
+  readonly #fitScores: Float64Array
+  readonly #affinityScores: Float64Array | undefined
+  readonly #deviceScores: Float64Array | undefined
+  readonly #spreadScorer: SpreadScorer
   readonly #heaps: ScoreHeaps
-  /** How many parts every score has. */
-  readonly #partCount: number
+  /** Number of components that every score has. */
+  readonly #componentCount: number
 
   constructor(options: NodeScoreOptions) {
-    const { job, group, ask, table } = options
+    const { job, group, requirements, table } = options
     this.#options = options
     this.#collisions = new Int32Array(table.size)
-    this.#fits = new Float64Array(table.size)
-    // System jobs know neither affinity nor spread.
+    this.#fitScores = new Float64Array(table.size)
+    // System jobs have no affinities or spreads.
     const affinity = isSystemJob(job) ? undefined : affinityScorer(job, group)
     const spreads = isSystemJob(job) ? [] : [...(job.Spreads ?? []), ...(group.Spreads ?? [])]
-    this.#affinities = affinity && Float64Array.from(table.nodes, affinity)
-    const likesDevices = ask.devices.some((device) => device.weight > 0)
-    this.#devices = likesDevices ? new Float64Array(table.size) : undefined
-    this.#spreads = new Spreads({ ...options, spreads })
-    this.#heaps = newHeaps(this.#spreads, table.size)
-    this.#partCount =
-      1 + (this.#affinities === undefined ? 0 : 1) + (this.#devices === undefined ? 0 : 1)
+    this.#affinityScores = affinity && Float64Array.from(table.nodes, affinity)
+    const hasDeviceAffinity = requirements.devices.some((device) => device.totalAffinityWeight > 0)
+    this.#deviceScores = hasDeviceAffinity ? new Float64Array(table.size) : undefined
+    this.#spreadScorer = new SpreadScorer({ ...options, spreads })
+    this.#heaps = newHeaps(this.#spreadScorer, table.size)
+    this.#componentCount =
+      1 + (this.#affinityScores === undefined ? 0 : 1) + (this.#deviceScores === undefined ? 0 : 1)
   }
 
-  /** Follows the plan; `at` is the node's place, −1 when it is none of the table's. */
+  /** Applies a change of the plan; `at` is the table row, or −1 if the node is not in the table. */
   apply(change: ProposedChange, at: number): void {
-    this.#spreads.apply(change)
+    this.#spreadScorer.apply(change)
     if (at >= 0 && change.group === this.#options.group.Name)
       this.#collisions[at] = (this.#collisions[at] ?? 0) + change.delta
   }
 
-  /** Scores a node that has room. */
-  put(at: number, usage: ScoredUsage, held: NodeUsage['devices']): void {
-    const { ask, group } = this.#options
+  /** Scores a node that has enough capacity. */
+  scoreNode(at: number, usage: ScoredUsage, devicesInUse: NodeUsage['devices']): void {
+    const { requirements, group } = this.#options
     const fit = this.fitAt(at, usage)
-    this.#fits[at] = fit
-    const crowd = antiAffinityScore(this.#collisions[at] ?? 0, group.Count)
-    let sum = fit + crowd + (this.#affinities?.[at] ?? 0)
-    if (this.#devices !== undefined) {
-      const liked = onGrid(offerDevices(ask.devices, this.#nodeAt(at), held)?.score ?? 0)
-      this.#devices[at] = liked
-      sum += liked
+    this.#fitScores[at] = fit
+    const antiAffinity = antiAffinityScore(this.#collisions[at] ?? 0, group.Count)
+    let sum = fit + antiAffinity + (this.#affinityScores?.[at] ?? 0)
+    if (this.#deviceScores !== undefined) {
+      const deviceScore = quantize(
+        assignDevices(requirements.devices, this.#nodeAt(at), devicesInUse)?.score ?? 0,
+      )
+      this.#deviceScores[at] = deviceScore
+      sum += deviceScore
     }
-    const bucket = this.#spreads.bucketOf[at] ?? 0
-    this.#heaps.place(at, 2 * bucket + (crowd === 0 ? 0 : 1), sum)
+    const bucket = this.#spreadScorer.bucketOf[at] ?? 0
+    this.#heaps.put(at, 2 * bucket + (antiAffinity === 0 ? 0 : 1), sum)
   }
 
   remove(at: number): void {
     this.#heaps.remove(at)
   }
 
-  /** The best nodes, best first, among equals by ID. */
-  top(wanted: number): readonly Ranked[] {
-    const boosts = this.#spreads.boosts()
-    // Nodes of one heap differ in their sums alone, so its order is the order of their scores.
-    return topNodes(this.#heaps, wanted, (node, heap) => {
-      const boost = boosts[heap >> 1] ?? 0
-      const parts = this.#partCount + (heap & 1) + (boost === 0 ? 0 : 1)
-      return (this.#heaps.sumOf(node) + boost) / parts
+  /** Returns the best nodes, best first; ties are ordered by ID. */
+  topNodes(limit: number): readonly RankedNode[] {
+    const spreadScores = this.#spreadScorer.bucketScores()
+    // Within a heap, the order by sum is the order by score.
+    return topNodes(this.#heaps, limit, (node, heap) => {
+      const spreadScore = spreadScores[heap >> 1] ?? 0
+      const componentCount = this.#componentCount + (heap & 1) + (spreadScore === 0 ? 0 : 1)
+      return (this.#heaps.sumOf(node) + spreadScore) / componentCount
     })
   }
 
-  scoreAt(at: number, penalised: boolean): number {
-    return meanScore(this.appliedAt(at, penalised))
+  scoreAt(at: number, isPenalised: boolean): number {
+    return meanScore(this.componentsAt(at, isPenalised))
   }
 
-  /** What the score of a node is made from. */
-  appliedAt(at: number, penalised: boolean): Applied {
+  /** Components of the score of a node. */
+  componentsAt(at: number, isPenalised: boolean): ScoreComponents {
     const { group } = this.#options
     return {
-      fit: this.#fits[at] ?? 0,
-      devices: this.#devices?.[at],
+      fit: this.#fitScores[at] ?? 0,
+      devices: this.#deviceScores?.[at],
       antiAffinity: antiAffinityScore(this.#collisions[at] ?? 0, group.Count),
-      affinity: this.#affinities?.[at],
-      penalised,
-      spread: this.#spreads.boosts()[this.#spreads.bucketOf[at] ?? 0] ?? 0,
+      affinity: this.#affinityScores?.[at],
+      isPenalised,
+      spread: this.#spreadScorer.bucketScores()[this.#spreadScorer.bucketOf[at] ?? 0] ?? 0,
     }
   }
 
-  /** How well an allocation would fit on a node of which so much is used. */
+  /** Bin-packing score of an allocation on a node with the given usage. */
   fitAt(at: number, usage: ScoredUsage): number {
-    const { ask, table, settings } = this.#options
-    const demand = ask.fixed ?? demandOn(ask, capacityOf(this.#nodeAt(at)))
+    const { requirements, table, settings } = this.#options
+    const demand =
+      requirements.nodeIndependentDemand ?? demandOnNode(requirements, capacityOf(this.#nodeAt(at)))
     const fractions = {
       freeCpu: freeShare(usage.cpuShares + demand.cpuShares, table.cpuShares[at] ?? 0),
       freeMemory: freeShare(usage.memoryMB + demand.memoryMB, table.memoryMB[at] ?? 0),
     }
-    return fitScore(fractions, settings.algorithm)
+    return binPackScore(fractions, settings.algorithm)
   }
 
   #nodeAt(at: number): PublicNode {
@@ -138,12 +141,12 @@ function freeShare(used: number, capacity: number): number {
   return capacity <= 0 ? 0 : 1 - used / capacity
 }
 
-/** Two for each bucket: nodes without others of the group, and nodes with some. */
-function newHeaps(spreads: Spreads, size: number): ScoreHeaps {
-  const members = new Int32Array(spreads.bucketCount)
-  for (const bucket of spreads.bucketOf) members[bucket] = (members[bucket] ?? 0) + 1
+/** Two heaps per spread bucket: nodes without and with other allocations of the group. */
+function newHeaps(spreadScorer: SpreadScorer, size: number): ScoreHeaps {
+  const nodeCounts = new Int32Array(spreadScorer.bucketCount)
+  for (const bucket of spreadScorer.bucketOf) nodeCounts[bucket] = (nodeCounts[bucket] ?? 0) + 1
   return new ScoreHeaps(
     size,
-    [...members].flatMap((count) => [count, count]),
+    [...nodeCounts].flatMap((count) => [count, count]),
   )
 }

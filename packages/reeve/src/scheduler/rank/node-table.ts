@@ -3,22 +3,22 @@ import { targetReader, type PublicNode, type UsageColumns } from '../../model/in
 import type { PlacementView } from '../view.ts'
 import { capacityOf } from './group-ask.ts'
 
-/** How many properties a table remembers the values of; jobs of one cluster name few. */
-const PROPERTIES_KEPT = 32
+/** Cache limit: the jobs of a cluster use few properties. */
+const CACHED_PROPERTIES_MAX = 32
 
 /**
- * Nodes by ID, with what they have for allocations in columns. Made once for a set of nodes and
- * used by every evaluation until a node changes.
+ * Nodes sorted by ID, with their capacity in columns. Built once per set of nodes and shared by
+ * evaluations until a node changes.
  */
 export class NodeTable {
   readonly nodes: readonly PublicNode[]
   readonly cpuShares: Float64Array
   readonly memoryMB: Float64Array
   readonly diskMB: Float64Array
-  readonly #places: ReadonlyMap<string, number>
+  readonly #rowByNodeId: ReadonlyMap<string, number>
   readonly #properties = new Map<string, NodeProperty>()
   #classes: NodeProperty | undefined
-  #slots: { readonly of: UsageColumns; readonly slots: Int32Array } | undefined
+  #slotCache: { readonly of: UsageColumns; readonly slots: Int32Array } | undefined
 
   constructor(nodes: readonly PublicNode[]) {
     this.nodes = nodes.toSorted((a, b) => compareText(a.ID, b.ID))
@@ -26,7 +26,7 @@ export class NodeTable {
     this.cpuShares = Float64Array.from(capacities, (capacity) => capacity.cpuShares)
     this.memoryMB = Float64Array.from(capacities, (capacity) => capacity.memoryMB)
     this.diskMB = Float64Array.from(capacities, (capacity) => capacity.diskMB)
-    this.#places = new Map(this.nodes.map((node, at) => [node.ID, at]))
+    this.#rowByNodeId = new Map(this.nodes.map((node, at) => [node.ID, at]))
   }
 
   get size(): number {
@@ -39,104 +39,104 @@ export class NodeTable {
     return node
   }
 
-  /** −1 when the node is none of these. */
-  placeOf(nodeId: string): number {
-    return this.#places.get(nodeId) ?? -1
+  /** Row of a node; −1 if it is not in the table. */
+  rowOf(nodeId: string): number {
+    return this.#rowByNodeId.get(nodeId) ?? -1
   }
 
-  /** The value that a target such as `${meta.rack}` has on each node. */
+  /** Values of a target such as `${meta.rack}` on each node. */
   propertyOf(target: string): NodeProperty {
-    const known = this.#properties.get(target)
-    if (known !== undefined) return known
-    if (this.#properties.size >= PROPERTIES_KEPT) this.#properties.clear()
-    const property = propertyFrom(this.nodes, targetReader(target))
+    const cached = this.#properties.get(target)
+    if (cached !== undefined) return cached
+    if (this.#properties.size >= CACHED_PROPERTIES_MAX) this.#properties.clear()
+    const property = buildProperty(this.nodes, targetReader(target))
     this.#properties.set(target, property)
     return property
   }
 
-  /** The class of each node; nodes without one have no value. */
+  /** Computed class of each node; no value for nodes without one. */
   get classes(): NodeProperty {
-    this.#classes ??= propertyFrom(this.nodes, (node) => node.ComputedClass || undefined)
+    this.#classes ??= buildProperty(this.nodes, (node) => node.ComputedClass || undefined)
     return this.#classes
   }
 
-  /** What allocations hold of each node as the view has it, in this table's order. */
-  usage(view: PlacementView): NodeUse {
+  /** Current usage of each node, in the row order of this table. */
+  usage(view: PlacementView): NodeUsageColumns {
     const columns = view.usageColumns
-    return columns === undefined ? this.#askEach(view) : this.#gather(columns)
+    return columns === undefined ? this.#readEach(view) : this.#readColumns(columns)
   }
 
-  #gather(columns: UsageColumns): NodeUse {
-    if (this.#slots?.of !== columns) {
+  #readColumns(columns: UsageColumns): NodeUsageColumns {
+    if (this.#slotCache?.of !== columns) {
       const slots = Int32Array.from(this.nodes, (node) => columns.slotOf(node.ID))
-      this.#slots = { of: columns, slots }
+      this.#slotCache = { of: columns, slots }
     }
-    const { slots } = this.#slots
-    const use = emptyUse(slots.length)
-    const { cpuShares, memoryMB, diskMB, special } = columns
+    const { slots } = this.#slotCache
+    const usage = emptyUsage(slots.length)
+    const { cpuShares, memoryMB, diskMB, hasDiscreteUsage } = columns
     for (let at = 0; at < slots.length; at++) {
       const slot = slots[at] ?? 0
-      use.cpuShares[at] = cpuShares[slot] ?? 0
-      use.memoryMB[at] = memoryMB[slot] ?? 0
-      use.diskMB[at] = diskMB[slot] ?? 0
-      use.special[at] = special[slot] ?? 0
+      usage.cpuShares[at] = cpuShares[slot] ?? 0
+      usage.memoryMB[at] = memoryMB[slot] ?? 0
+      usage.diskMB[at] = diskMB[slot] ?? 0
+      usage.hasDiscreteUsage[at] = hasDiscreteUsage[slot] ?? 0
     }
-    return use
+    return usage
   }
 
-  #askEach(view: PlacementView): NodeUse {
-    const use = emptyUse(this.nodes.length)
+  #readEach(view: PlacementView): NodeUsageColumns {
+    const columns = emptyUsage(this.nodes.length)
     for (const [at, node] of this.nodes.entries()) {
       const usage = view.usageOn(node.ID)
-      use.cpuShares[at] = usage.cpuShares
-      use.memoryMB[at] = usage.memoryMB
-      use.diskMB[at] = usage.diskMB
-      use.special[at] = 1
+      columns.cpuShares[at] = usage.cpuShares
+      columns.memoryMB[at] = usage.memoryMB
+      columns.diskMB[at] = usage.diskMB
+      columns.hasDiscreteUsage[at] = 1
     }
-    return use
+    return columns
   }
 }
 
-/** What the nodes of a table have in one property, each value spelled once. */
+/** Values of one property, with each distinct value stored once. */
 export interface NodeProperty {
   readonly values: readonly string[]
-  /** For each value the first node that has it. */
-  readonly examples: readonly PublicNode[]
-  /** For each node the number of its value; −1 where it has none. */
-  readonly codes: Int32Array
+  /** First node with each value. */
+  readonly representatives: readonly PublicNode[]
+  /** Value ID of each node; −1 if it has no value. */
+  readonly valueIds: Int32Array
 }
 
-function propertyFrom(
+function buildProperty(
   nodes: readonly PublicNode[],
   read: (node: PublicNode) => string | undefined,
 ): NodeProperty {
-  const known = new Map<string, number>()
-  const examples: PublicNode[] = []
-  const codes = Int32Array.from(nodes, (node) => {
+  const idByValue = new Map<string, number>()
+  const representatives: PublicNode[] = []
+  const valueIds = Int32Array.from(nodes, (node) => {
     const value = read(node)
     if (value === undefined) return -1
-    const code = known.get(value)
-    if (code !== undefined) return code
-    known.set(value, examples.length)
-    return examples.push(node) - 1
+    const valueId = idByValue.get(value)
+    if (valueId !== undefined) return valueId
+    idByValue.set(value, representatives.length)
+    return representatives.push(node) - 1
   })
-  return { values: [...known.keys()], examples, codes }
+  return { values: [...idByValue.keys()], representatives, valueIds }
 }
 
-/** What is used of each node of a table; the caller's own to change. */
-export interface NodeUse {
+/** Usage of each node of a table; callers may modify it. */
+export interface NodeUsageColumns {
   readonly cpuShares: Float64Array
   readonly memoryMB: Float64Array
   readonly diskMB: Float64Array
-  /** Not zero where allocations may hold cores, ports or devices. */
-  readonly special: Uint8Array
+  /** Not zero if cores, ports or devices may be in use. */
+  readonly hasDiscreteUsage: Uint8Array
 }
 
-function emptyUse(size: number): NodeUse {
+function emptyUsage(size: number): NodeUsageColumns {
   return {
     cpuShares: new Float64Array(size),
     memoryMB: new Float64Array(size),
     diskMB: new Float64Array(size),
-    special: new Uint8Array(size),
+    hasDiscreteUsage: new Uint8Array(size),
   }
 }

@@ -1,34 +1,42 @@
 import type { NetworkResource, Port, TaskGroup } from '@reeve/contract'
 import { DEFAULT_HOST_NETWORK } from '../../model/index.ts'
 
-/** A port that a group needs on its node. */
-export interface PortAsk extends Port {
-  /** The task whose own network it belongs to; undefined for the network of the group. */
+/** A host port that a group requires. */
+export interface PortRequest extends Port {
+  /** Task whose network has the port; undefined for the group network. */
   readonly task: string | undefined
   readonly isStatic: boolean
 }
 
 /**
- * Every port of a group (only the first network of the group and of each task counts). Static ones
- * come first, so that no dynamic port takes their number.
+ * Returns all ports of a group (only the first network of the group and of each task counts),
+ * static ones first, so that dynamic ports do not take their numbers.
  */
-export function portsOf(group: TaskGroup): readonly PortAsk[] {
+export function portRequests(group: TaskGroup): readonly PortRequest[] {
   const networks = [
     { task: undefined, network: group.Networks?.[0] },
     ...group.Tasks.map((task) => ({ task: task.Name, network: task.Resources.Networks?.[0] })),
   ]
-  const asks = networks.flatMap(({ task, network }) =>
-    network === undefined ? [] : networkPorts(network, task),
+  const requests = networks.flatMap(({ task, network }) =>
+    network === undefined ? [] : portRequestsOf(network, task),
   )
-  return [...asks.filter((ask) => ask.isStatic), ...asks.filter((ask) => !ask.isStatic)]
+  return [...requests.filter((ask) => ask.isStatic), ...requests.filter((ask) => !ask.isStatic)]
 }
 
-function networkPorts(network: NetworkResource, task: string | undefined): readonly PortAsk[] {
-  // The network of a task has one address, so all its ports are at it.
-  const where = task === undefined ? {} : { HostNetwork: DEFAULT_HOST_NETWORK }
-  const ask = (port: Port, isStatic: boolean): PortAsk => ({ ...port, ...where, task, isStatic })
+function portRequestsOf(
+  network: NetworkResource,
+  task: string | undefined,
+): readonly PortRequest[] {
+  // All ports of a task network are on its single address.
+  const hostNetwork = task === undefined ? {} : { HostNetwork: DEFAULT_HOST_NETWORK }
+  const toRequest = (port: Port, isStatic: boolean): PortRequest => ({
+    ...port,
+    ...hostNetwork,
+    task,
+    isStatic,
+  })
   return [
-    ...(network.ReservedPorts ?? []).map((port) => ask(port, true)),
-    ...(network.DynamicPorts ?? []).map((port) => ask(port, false)),
+    ...(network.ReservedPorts ?? []).map((port) => toRequest(port, true)),
+    ...(network.DynamicPorts ?? []).map((port) => toRequest(port, false)),
   ]
 }

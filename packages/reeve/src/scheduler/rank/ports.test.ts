@@ -6,16 +6,16 @@ import { aNode } from '../../../test/build/node.ts'
 import { seededRandom } from '../../../test/build/ids.ts'
 import { NO_USAGE } from '../../model/index.ts'
 import { parsePorts } from './host-addresses.ts'
-import { portsOf, type PortAsk } from './port-ask.ts'
-import { givePorts, portProblem, portTable } from './ports.ts'
+import { portRequests, type PortRequest } from './port-ask.ts'
+import { assignPorts, portConflict, nodePorts } from './ports.ts'
 
-function asks(network: Input<NetworkResource>): readonly PortAsk[] {
+function asks(network: Input<NetworkResource>): readonly PortRequest[] {
   const [group] = aJob({ groups: [aGroup({ Networks: [network] })] }).TaskGroups
   assert.ok(group)
-  return portsOf(group)
+  return portRequests(group)
 }
 
-function fixed(...ports: readonly Input<Port>[]): readonly PortAsk[] {
+function fixed(...ports: readonly Input<Port>[]): readonly PortRequest[] {
   return asks({ ReservedPorts: ports })
 }
 
@@ -53,44 +53,44 @@ const cases = [
 ]
 for (const { name, ports, want } of cases)
   test(`static ports: ${name}`, () => {
-    assert.equal(portProblem(ports, portTable(keeping), usage), want)
+    assert.equal(portConflict(ports, nodePorts(keeping), usage), want)
   })
 
 const narrow = aNode({
   NodeResources: { ...node.NodeResources, MinDynamicPort: 100, MaxDynamicPort: 103 },
 })
 
-test('dynamic ports: all of the range are given before one is refused', () => {
+test('dynamic ports: whole range is assigned before a rejection', () => {
   const three = asks({ DynamicPorts: [{ Label: 'a' }, { Label: 'b' }, { Label: 'c' }] })
-  const table = portTable(narrow)
-  assert.equal(portProblem(three, table, NO_USAGE), undefined)
-  const given = givePorts(three, { table, usage: NO_USAGE, random: seededRandom(1) })
+  const table = nodePorts(narrow)
+  assert.equal(portConflict(three, table, NO_USAGE), undefined)
+  const given = assignPorts(three, { table, usage: NO_USAGE, random: seededRandom(1) })
   assert.deepEqual(
     given.map(({ value }) => value).toSorted((a, b) => a - b),
     [100, 101, 102],
   )
   const taken = { ...NO_USAGE, ports: new Map([['10.0.0.1:101', 1]]) }
-  assert.equal(portProblem(three, table, taken), 'network: dynamic port selection failed')
+  assert.equal(portConflict(three, table, taken), 'network: dynamic port selection failed')
 })
 
-test('dynamic ports: those held elsewhere do not count', () => {
+test('dynamic ports: ports of other addresses do not count', () => {
   const two = asks({ DynamicPorts: [{ Label: 'a' }, { Label: 'b' }] })
   const elsewhere = new Map([
     ['10.0.0.9:100', 1],
     ['10.0.0.9:101', 1],
     ['10.0.0.1:102', 1],
   ])
-  assert.equal(portProblem(two, portTable(narrow), { ...NO_USAGE, ports: elsewhere }), undefined)
+  assert.equal(portConflict(two, nodePorts(narrow), { ...NO_USAGE, ports: elsewhere }), undefined)
 })
 
-test('dynamic ports: a static one in their range is left alone', () => {
+test('dynamic ports: static port in the range is skipped', () => {
   const both = asks({
     DynamicPorts: [{ Label: 'a' }, { Label: 'b' }],
     ReservedPorts: [{ Label: 'c', Value: 101 }],
   })
-  const table = portTable(narrow)
+  const table = nodePorts(narrow)
   for (let seed = 0; seed < 20; seed++) {
-    const given = givePorts(both, { table, usage: NO_USAGE, random: seededRandom(seed) })
+    const given = assignPorts(both, { table, usage: NO_USAGE, random: seededRandom(seed) })
     assert.deepEqual(
       given.map(({ value }) => value).toSorted((a, b) => a - b),
       [100, 101, 102],
@@ -98,7 +98,7 @@ test('dynamic ports: a static one in their range is left alone', () => {
   }
 })
 
-test('dynamic ports: where chance always says the same, each port is still looked for once', () => {
+test('dynamic ports: constant random source tries each port once', () => {
   let looks = 0
   class Watched extends Map<string, number> {
     override has(key: string): boolean {
@@ -108,12 +108,16 @@ test('dynamic ports: where chance always says the same, each port is still looke
   }
   const many = asks({ DynamicPorts: Array.from({ length: 5_000 }, (_, i) => ({ Label: `p${i}` })) })
   const held = { ...NO_USAGE, ports: new Watched() }
-  const given = givePorts(many, { table: portTable(node), usage: held, random: { next: () => 0 } })
+  const given = assignPorts(many, {
+    table: nodePorts(node),
+    usage: held,
+    random: { next: () => 0 },
+  })
   assert.equal(new Set(given.map(({ value }) => value)).size, 5_000)
   assert.ok(looks < 3 * many.length, `${looks} looks`)
 })
 
-test('ports: those of tasks come with those of the group, static ones first', () => {
+test('ports: group and task ports together, static ones first', () => {
   const job = aJob({
     groups: [
       aGroup({
@@ -130,14 +134,18 @@ test('ports: those of tasks come with those of the group, static ones first', ()
   })
   const [group] = job.TaskGroups
   assert.ok(group)
-  const found = portsOf(group).map(({ Label, task, HostNetwork }) => [Label, task, HostNetwork])
+  const found = portRequests(group).map(({ Label, task, HostNetwork }) => [
+    Label,
+    task,
+    HostNetwork,
+  ])
   assert.deepEqual(found, [
     ['t', 'main', 'default'],
     ['g', undefined, 'default'],
   ])
 })
 
-test('port lists: numbers and ranges; what is none is skipped', () => {
+test('port lists: numbers and ranges; invalid parts are skipped', () => {
   assert.deepEqual(parsePorts('22, 80,8500-8502,x,9-,70000'), [22, 80, 8500, 8501, 8502])
   assert.equal(parsePorts('0-99999,'.repeat(5_000)).length, 65_536)
   assert.deepEqual(parsePorts(''), [])

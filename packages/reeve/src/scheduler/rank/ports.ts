@@ -2,17 +2,17 @@ import { assert } from '@reeve/kit/fault.ts'
 import type { Random } from '@reeve/kit/clock.ts'
 import { portKey, type NodeUsage, type PublicNode } from '../../model/index.ts'
 import { hostAddresses, reservedPorts, type HostAddress } from './host-addresses.ts'
-import type { PortAsk } from './port-ask.ts'
+import type { PortRequest } from './port-ask.ts'
 
-/** A port of the host given to an ask. */
-export interface GivenPort {
-  readonly ask: PortAsk
+/** A host port assigned to a request. */
+export interface AssignedPort {
+  readonly request: PortRequest
   readonly value: number
   readonly address: HostAddress
 }
 
-/** What a node has to give; worked out once for each node, because it does not change. */
-export interface PortTable {
+/** Addresses and ports of a node, computed once per node row. */
+export interface NodePorts {
   readonly addresses: ReadonlyMap<string, HostAddress>
   readonly reserved: ReadonlySet<string>
   /** Dynamic ports are chosen from [min, max). */
@@ -20,22 +20,22 @@ export interface PortTable {
   readonly max: number
 }
 
-const RANDOM_TRIES = 20
+const RANDOM_ATTEMPTS_MAX = 20
 const DYNAMIC_MIN_DEFAULT = 20_000
 const DYNAMIC_MAX_DEFAULT = 32_000
 
-/** Rows never change, so what was read from one holds as long as the row does. */
-const tables = new WeakMap<PublicNode, PortTable>()
+/** Cached per node row: rows are immutable. */
+const nodePortsCache = new WeakMap<PublicNode, NodePorts>()
 
-export function portTable(node: PublicNode): PortTable {
-  const known = tables.get(node)
-  if (known !== undefined) return known
-  const table = readTable(node)
-  tables.set(node, table)
-  return table
+export function nodePorts(node: PublicNode): NodePorts {
+  const cached = nodePortsCache.get(node)
+  if (cached !== undefined) return cached
+  const ports = readNodePorts(node)
+  nodePortsCache.set(node, ports)
+  return ports
 }
 
-function readTable(node: PublicNode): PortTable {
+function readNodePorts(node: PublicNode): NodePorts {
   const addresses = new Map<string, HostAddress>()
   for (const address of hostAddresses(node))
     if (!addresses.has(address.alias)) addresses.set(address.alias, address)
@@ -48,107 +48,108 @@ function readTable(node: PublicNode): PortTable {
   }
 }
 
-/** Why the node cannot give these ports; undefined when it can. */
-export function portProblem(
-  asks: readonly PortAsk[],
-  table: PortTable,
+/** Returns why the node cannot provide the ports; undefined if it can. */
+export function portConflict(
+  requests: readonly PortRequest[],
+  ports: NodePorts,
   usage: NodeUsage,
 ): string | undefined {
-  const taken = takenPorts(table, usage)
-  const wanted = new Map<string, number>()
-  for (const ask of asks) {
-    const address = table.addresses.get(ask.HostNetwork)
-    if (address === undefined) return `network: no address in host network ${ask.HostNetwork}`
-    if (!ask.isStatic) {
-      wanted.set(address.address, (wanted.get(address.address) ?? 0) + 1)
+  const taken = takenPorts(ports, usage)
+  const dynamicCounts = new Map<string, number>()
+  for (const request of requests) {
+    const address = ports.addresses.get(request.HostNetwork)
+    if (address === undefined) return `network: no address in host network ${request.HostNetwork}`
+    if (!request.isStatic) {
+      dynamicCounts.set(address.address, (dynamicCounts.get(address.address) ?? 0) + 1)
       continue
     }
-    const key = portKey(address.address, ask.Value)
-    if (!ask.IgnoreCollision && taken.has(key))
-      return `network: reserved port collision ${ask.Label}=${ask.Value}`
+    const key = portKey(address.address, request.Value)
+    if (!request.IgnoreCollision && taken.has(key))
+      return `network: reserved port collision ${request.Label}=${request.Value}`
     taken.add(key)
   }
-  for (const [address, count] of wanted)
-    if (!hasFree(address, count, { table, taken })) return 'network: dynamic port selection failed'
+  for (const [address, count] of dynamicCounts)
+    if (!hasFreePorts(address, count, { ports, taken }))
+      return 'network: dynamic port selection failed'
   return undefined
 }
 
-/** Gives each ask its port. The node must have been found to be able to. */
-export function givePorts(
-  asks: readonly PortAsk[],
-  options: { readonly table: PortTable; readonly usage: NodeUsage; readonly random: Random },
-): readonly GivenPort[] {
+/** Assigns a port to each request. The node must have passed the check before. */
+export function assignPorts(
+  requests: readonly PortRequest[],
+  options: { readonly table: NodePorts; readonly usage: NodeUsage; readonly random: Random },
+): readonly AssignedPort[] {
   const { table, usage, random } = options
   const taken = takenPorts(table, usage)
-  const lowest = new Map<string, number>()
-  return asks.map((ask) => {
-    const address = table.addresses.get(ask.HostNetwork)
+  const searchStarts = new Map<string, number>()
+  return requests.map((request) => {
+    const address = table.addresses.get(request.HostNetwork)
     assert(address !== undefined, 'a node without the host network was refused before')
-    const value = ask.isStatic
-      ? ask.Value
-      : chooseDynamic(address.address, { table, taken, random, lowest })
+    const value = request.isStatic
+      ? request.Value
+      : chooseDynamicPort(address.address, { ports: table, taken, random, searchStarts })
     taken.add(portKey(address.address, value))
-    return { ask, value, address }
+    return { request, value, address }
   })
 }
 
-interface Taken {
-  readonly table: PortTable
+interface PortState {
+  readonly ports: NodePorts
   readonly taken: TakenPorts
 }
 
-interface DynamicChoice extends Taken {
+interface DynamicPortState extends PortState {
   readonly random: Random
   /**
-   * By address, the port below which none is free: ports are only taken here, so that the search
-   * goes on where it ended. From the first port each time, ten thousand ports would take seconds.
+   * Lowest port per address that may be free. Ports are only taken here, so the search continues
+   * where it ended; starting over for ten thousand ports would take seconds.
    */
-  readonly lowest: Map<string, number>
+  readonly searchStarts: Map<string, number>
 }
 
-function chooseDynamic(address: string, options: DynamicChoice): number {
-  const { table, taken, random, lowest } = options
-  const size = table.max - table.min
-  let tried: number | undefined
-  for (let attempt = 0; attempt < RANDOM_TRIES; attempt++) {
-    const port = table.min + Math.floor(random.next() * size)
-    // The chance of a dry run always says the same.
-    if (port === tried) break
-    tried = port
+function chooseDynamicPort(address: string, options: DynamicPortState): number {
+  const { ports, taken, random, searchStarts } = options
+  const size = ports.max - ports.min
+  let previous: number | undefined
+  for (let attempt = 0; attempt < RANDOM_ATTEMPTS_MAX; attempt++) {
+    const port = ports.min + Math.floor(random.next() * size)
+    // A dry run uses a constant random source, so retrying is pointless.
+    if (port === previous) break
+    previous = port
     if (!taken.has(portKey(address, port))) return port
   }
-  for (let port = lowest.get(address) ?? table.min; port < table.max; port++)
+  for (let port = searchStarts.get(address) ?? ports.min; port < ports.max; port++)
     if (!taken.has(portKey(address, port))) {
-      lowest.set(address, port)
+      searchStarts.set(address, port)
       return port
     }
   throw new Error('invariant broken: a node without a free port was refused before')
 }
 
-/** Counts one by one only when the node is so full that it matters. */
-function hasFree(address: string, count: number, { table, taken }: Taken): boolean {
-  const size = table.max - table.min
+/** Counts port by port only if the node is nearly full. */
+function hasFreePorts(address: string, count: number, { ports, taken }: PortState): boolean {
+  const size = ports.max - ports.min
   if (size - taken.size >= count) return true
   let free = 0
-  for (let port = table.min; port < table.max && free < count; port++)
+  for (let port = ports.min; port < ports.max && free < count; port++)
     if (!taken.has(portKey(address, port))) free += 1
   return free >= count
 }
 
-/** Ports held by others, kept by the node, or already given in this offer. */
+/** Ports in use, reserved by the node, or already assigned in this request. */
 interface TakenPorts {
   readonly size: number
   has(key: string): boolean
   add(key: string): void
 }
 
-function takenPorts(table: PortTable, usage: NodeUsage): TakenPorts {
-  const given = new Set<string>()
+function takenPorts(ports: NodePorts, usage: NodeUsage): TakenPorts {
+  const assigned = new Set<string>()
   return {
     get size() {
-      return given.size + usage.ports.size + table.reserved.size
+      return assigned.size + usage.ports.size + ports.reserved.size
     },
-    has: (key) => given.has(key) || usage.ports.has(key) || table.reserved.has(key),
-    add: (key) => given.add(key),
+    has: (key) => assigned.has(key) || usage.ports.has(key) || ports.reserved.has(key),
+    add: (key) => assigned.add(key),
   }
 }

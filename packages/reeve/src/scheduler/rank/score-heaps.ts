@@ -1,28 +1,28 @@
 /**
- * Nodes in several heaps, the highest sum on top and among equals the lowest node. All heaps share
- * one array: heap `h` has the room of the nodes that can ever be in it.
+ * Several heaps of nodes, highest sum on top, ties by lowest node. The heaps share one array; heap
+ * `h` has capacity for all nodes that can ever be in it.
  */
 export class ScoreHeaps {
-  /** Where each heap begins in `#items`. */
+  /** Start of each heap in the shared array. */
   readonly #starts: Int32Array
   readonly #sizes: Int32Array
-  readonly #items: Int32Array
-  /** Each node's heap, −1 when it is in none, and its place in it. */
+  readonly #nodes: Int32Array
+  /** Heap of each node (−1: none) and its position in it. */
   readonly #heapOf: Int32Array
-  readonly #placeOf: Int32Array
+  readonly #positionOf: Int32Array
   readonly #sums: Float64Array
 
-  constructor(nodeCount: number, roomOfHeap: readonly number[]) {
-    this.#starts = new Int32Array(roomOfHeap.length)
+  constructor(nodeCount: number, heapCapacities: readonly number[]) {
+    this.#starts = new Int32Array(heapCapacities.length)
     let end = 0
-    for (const [heap, room] of roomOfHeap.entries()) {
+    for (const [heap, capacity] of heapCapacities.entries()) {
       this.#starts[heap] = end
-      end += room
+      end += capacity
     }
-    this.#sizes = new Int32Array(roomOfHeap.length)
-    this.#items = new Int32Array(end)
+    this.#sizes = new Int32Array(heapCapacities.length)
+    this.#nodes = new Int32Array(end)
     this.#heapOf = new Int32Array(nodeCount).fill(-1)
-    this.#placeOf = new Int32Array(nodeCount)
+    this.#positionOf = new Int32Array(nodeCount)
     this.#sums = new Float64Array(nodeCount)
   }
 
@@ -34,9 +34,9 @@ export class ScoreHeaps {
     return this.#sizes[heap] ?? 0
   }
 
-  /** The node at a place of a heap; the nodes below it are at `2 · place + 1` and `+ 2`. */
-  nodeAt(heap: number, place: number): number {
-    return this.#items[(this.#starts[heap] ?? 0) + place] ?? -1
+  /** Node at a position of a heap; its children are at `2 · position + 1` and `+ 2`. */
+  nodeAt(heap: number, position: number): number {
+    return this.#nodes[(this.#starts[heap] ?? 0) + position] ?? -1
   }
 
   heapOf(node: number): number {
@@ -47,73 +47,73 @@ export class ScoreHeaps {
     return this.#sums[node] ?? 0
   }
 
-  /** Puts a node into a heap, from whichever it was in. */
-  place(node: number, heap: number, sum: number): void {
+  /** Moves a node into a heap, from its current one if any. */
+  put(node: number, heap: number, sum: number): void {
     if (this.#heapOf[node] === heap) {
       const before = this.sumOf(node)
       this.#sums[node] = sum
-      if (sum > before) this.#rise(heap, this.#placeOf[node] ?? 0, node)
-      else if (sum < before) this.#sink(heap, this.#placeOf[node] ?? 0, node)
+      if (sum > before) this.#siftUp(heap, this.#positionOf[node] ?? 0, node)
+      else if (sum < before) this.#siftDown(heap, this.#positionOf[node] ?? 0, node)
       return
     }
     this.remove(node)
     this.#sums[node] = sum
     this.#heapOf[node] = heap
-    const place = this.sizeOf(heap)
-    this.#sizes[heap] = place + 1
-    this.#rise(heap, place, node)
+    const position = this.sizeOf(heap)
+    this.#sizes[heap] = position + 1
+    this.#siftUp(heap, position, node)
   }
 
   remove(node: number): void {
     const heap = this.heapOf(node)
     if (heap < 0) return
-    const place = this.#placeOf[node] ?? 0
+    const position = this.#positionOf[node] ?? 0
     const last = this.sizeOf(heap) - 1
     const moved = this.nodeAt(heap, last)
     this.#sizes[heap] = last
     this.#heapOf[node] = -1
     if (moved === node) return
-    this.#rise(heap, place, moved)
-    this.#sink(heap, this.#placeOf[moved] ?? 0, moved)
+    this.#siftUp(heap, position, moved)
+    this.#siftDown(heap, this.#positionOf[moved] ?? 0, moved)
   }
 
-  #rise(heap: number, from: number, node: number): void {
+  #siftUp(heap: number, from: number, node: number): void {
     const start = this.#starts[heap] ?? 0
-    let place = from
-    while (place > 0) {
-      const parent = (place - 1) >> 1
-      const above = this.#items[start + parent] ?? 0
-      if (!this.#isAbove(node, above)) break
-      this.#set(start, place, above)
-      place = parent
+    let position = from
+    while (position > 0) {
+      const parent = (position - 1) >> 1
+      const above = this.#nodes[start + parent] ?? 0
+      if (!this.#ranksHigher(node, above)) break
+      this.#set(start, position, above)
+      position = parent
     }
-    this.#set(start, place, node)
+    this.#set(start, position, node)
   }
 
-  #sink(heap: number, from: number, node: number): void {
+  #siftDown(heap: number, from: number, node: number): void {
     const start = this.#starts[heap] ?? 0
     const size = this.sizeOf(heap)
-    let place = from
-    for (let child = 2 * place + 1; child < size; child = 2 * place + 1) {
-      let below = this.#items[start + child] ?? 0
-      const other = this.#items[start + child + 1] ?? 0
-      if (child + 1 < size && this.#isAbove(other, below)) {
+    let position = from
+    for (let child = 2 * position + 1; child < size; child = 2 * position + 1) {
+      let below = this.#nodes[start + child] ?? 0
+      const other = this.#nodes[start + child + 1] ?? 0
+      if (child + 1 < size && this.#ranksHigher(other, below)) {
         child += 1
         below = other
       }
-      if (!this.#isAbove(below, node)) break
-      this.#set(start, place, below)
-      place = child
+      if (!this.#ranksHigher(below, node)) break
+      this.#set(start, position, below)
+      position = child
     }
-    this.#set(start, place, node)
+    this.#set(start, position, node)
   }
 
-  #set(start: number, place: number, node: number): void {
-    this.#items[start + place] = node
-    this.#placeOf[node] = place
+  #set(start: number, position: number, node: number): void {
+    this.#nodes[start + position] = node
+    this.#positionOf[node] = position
   }
 
-  #isAbove(a: number, b: number): boolean {
+  #ranksHigher(a: number, b: number): boolean {
     const sumA = this.#sums[a] ?? 0
     const sumB = this.#sums[b] ?? 0
     return sumA > sumB || (sumA === sumB && a < b)

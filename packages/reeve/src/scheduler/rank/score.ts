@@ -7,60 +7,61 @@ import {
   type StoredScore,
 } from '../../model/index.ts'
 
-/** A score is the mean of its parts: a part that does not apply neither helps nor hurts. */
-export type ScoreParts = Readonly<Record<string, number>>
+/** Score components by scorer name. A score is the mean of the components that apply. */
+export type ScoresByScorer = Readonly<Record<string, number>>
 
-/** The best that a fit can score; scores are divided by it. */
-const FIT_MAX = 18
+/** Maximum bin-packing value, used for normalization. */
+const BIN_PACK_MAX = 18
 
 /**
- * Parts of scores are multiples of this, so that their sums are exact: nodes then have one order
- * whichever way their parts are added, and an order by sums is an order by means.
+ * Resolution of score components. Multiples of it are summed without rounding errors, so the order
+ * of nodes does not depend on the order of addition, and the order by sum equals the order by mean.
  */
-const GRID = 2 ** 32
+const SCORE_RESOLUTION = 2 ** 32
 
-export function onGrid(part: number): number {
-  return Math.round(part * GRID) / GRID
+export function quantize(value: number): number {
+  return Math.round(value * SCORE_RESOLUTION) / SCORE_RESOLUTION
 }
 
-export interface Fractions {
-  /**
-   * Share of the processor and of the memory that is left once the allocation is placed, 0 to 1.
-   */
+export interface FreeFractions {
+  /** Share of CPU and memory that is free after the placement, 0 to 1. */
   readonly freeCpu: number
   readonly freeMemory: number
 }
 
-/** Full nodes first, or empty ones. */
-export function fitScore(
-  { freeCpu, freeMemory }: Fractions,
+/** Bin-packing score: prefers full nodes, or empty ones with the spread algorithm. */
+export function binPackScore(
+  { freeCpu, freeMemory }: FreeFractions,
   algorithm: SchedulerAlgorithm,
 ): number {
-  const total = tenToThe(freeCpu) + tenToThe(freeMemory)
+  const total = pow10(freeCpu) + pow10(freeMemory)
   const fit = algorithm === 'spread' ? total - 2 : 20 - total
-  return onGrid(Math.min(Math.max(fit, 0), FIT_MAX) / FIT_MAX)
+  return quantize(Math.min(Math.max(fit, 0), BIN_PACK_MAX) / BIN_PACK_MAX)
 }
 
-const STEPS = 1_024
-const POWERS = Float64Array.from({ length: STEPS + 1 }, (_, step) => 10 ** (step / STEPS))
+const POWER_STEPS = 1_024
+const POWER_TABLE = Float64Array.from(
+  { length: POWER_STEPS + 1 },
+  (_, step) => 10 ** (step / POWER_STEPS),
+)
 
 /**
- * 10 to a power of 0 to 1: the nearest step below from a table, the rest by its series, exact to
- * eleven digits. Every node is scored, so this is most of what an evaluation computes.
+ * Computes 10 ** power for powers from 0 to 1, from a table and a series, exact to eleven digits.
+ * Scoring nodes is most of the work of an evaluation.
  */
-export function tenToThe(power: number): number {
-  const within = power <= 0 ? 0 : power >= 1 ? 1 : power
-  const step = Math.floor(within * STEPS)
-  const rest = (within - step / STEPS) * Math.LN10
-  return (POWERS[step] ?? 1) * (1 + rest * (1 + rest * (0.5 + rest / 6)))
+export function pow10(power: number): number {
+  const clamped = power <= 0 ? 0 : power >= 1 ? 1 : power
+  const step = Math.floor(clamped * POWER_STEPS)
+  const remainder = (clamped - step / POWER_STEPS) * Math.LN10
+  return (POWER_TABLE[step] ?? 1) * (1 + remainder * (1 + remainder * (0.5 + remainder / 6)))
 }
 
-/** Others of the group on the node count against it, the more the fewer there are in all. */
+/** Penalty for other allocations of the group on the node, relative to the count. */
 export function antiAffinityScore(collisions: number, count: number): number {
-  return collisions === 0 ? 0 : onGrid(-(collisions + 1) / Math.max(1, count))
+  return collisions === 0 ? 0 : quantize(-(collisions + 1) / Math.max(1, count))
 }
 
-/** How far a node meets the affinities of a job, −1 to 1; undefined when there are none. */
+/** Returns a scorer for the affinities of a job, from −1 to 1; undefined if there are none. */
 export function affinityScorer(
   job: Job,
   group: TaskGroup,
@@ -72,45 +73,45 @@ export function affinityScorer(
   ]
   if (affinities.length === 0) return undefined
   const sum = affinities.reduce((total, affinity) => total + Math.abs(affinity.Weight), 0)
-  const weights = affinities.map(weightOn)
+  const weights = affinities.map(affinityWeight)
   return (node) =>
-    onGrid(weights.reduce((total, weight) => total + weight(node), 0) / Math.max(1, sum))
+    quantize(weights.reduce((total, weight) => total + weight(node), 0) / Math.max(1, sum))
 }
 
-function weightOn(affinity: Affinity): (node: NodeProperties) => number {
+function affinityWeight(affinity: Affinity): (node: NodeProperties) => number {
   const left = targetReader(affinity.LTarget)
   const right = targetReader(affinity.RTarget)
   const meets = operandTest(affinity.Operand)
   return (node) => (meets(left(node), right(node)) ? affinity.Weight : 0)
 }
 
-/** The fewer and the less important the victims, the nearer to 1. */
+/** Score of a preemption, nearer to 1 for fewer victims of lower priority. */
 export function preemptionScore(victimPriorities: readonly number[]): number {
   const highest = Math.max(1, ...victimPriorities)
   const net = highest + victimPriorities.reduce((sum, priority) => sum + priority, 0) / highest
-  return onGrid(1 / (1 + Math.exp(0.0048 * (net - 2_048))))
+  return quantize(1 / (1 + Math.exp(0.0048 * (net - 2_048))))
 }
 
-export interface Applied {
+export interface ScoreComponents {
   readonly fit: number
   readonly devices?: number | undefined
-  /** Zero does not apply. */
+  /** Zero: does not apply. */
   readonly antiAffinity: number
   readonly affinity: number | undefined
-  readonly penalised: boolean
-  /** Zero does not apply. */
+  readonly isPenalised: boolean
+  /** Zero: does not apply. */
   readonly spread?: number
   readonly preemption?: number | undefined
 }
 
-export function meanScore(applied: Applied): number {
-  const { fit, devices, antiAffinity, affinity, penalised, spread = 0, preemption } = applied
+export function meanScore(components: ScoreComponents): number {
+  const { fit, devices, antiAffinity, affinity, isPenalised, spread = 0, preemption } = components
   const sum =
     fit +
     (devices ?? 0) +
     antiAffinity +
     (affinity ?? 0) -
-    (penalised ? 1 : 0) +
+    (isPenalised ? 1 : 0) +
     spread +
     (preemption ?? 0)
   const count =
@@ -118,38 +119,42 @@ export function meanScore(applied: Applied): number {
     (devices === undefined ? 0 : 1) +
     (antiAffinity === 0 ? 0 : 1) +
     (affinity === undefined ? 0 : 1) +
-    (penalised ? 1 : 0) +
+    (isPenalised ? 1 : 0) +
     (spread === 0 ? 0 : 1) +
     (preemption === undefined ? 0 : 1)
   return sum / count
 }
 
-/** The parts that apply, by the names they have on the wire. */
-export function scoreParts(applied: Applied): ScoreParts {
-  const { fit, devices, antiAffinity, affinity, penalised, spread = 0, preemption } = applied
-  const parts: Record<string, number> = { [SCORERS.fit]: rounded(fit) }
-  if (devices !== undefined) parts[SCORERS.devices] = rounded(devices)
-  if (antiAffinity !== 0) parts[SCORERS.antiAffinity] = rounded(antiAffinity)
-  if (affinity !== undefined) parts[SCORERS.affinity] = rounded(affinity)
-  if (penalised) parts[SCORERS.penalty] = -1
-  if (spread !== 0) parts[SCORERS.spread] = rounded(spread)
-  if (preemption !== undefined) parts[SCORERS.preemption] = rounded(preemption)
-  return parts
+/** Components that apply, by their names in the API. */
+export function scoresByScorer(components: ScoreComponents): ScoresByScorer {
+  const { fit, devices, antiAffinity, affinity, isPenalised, spread = 0, preemption } = components
+  const scores: Record<string, number> = { [SCORERS.fit]: roundScore(fit) }
+  if (devices !== undefined) scores[SCORERS.devices] = roundScore(devices)
+  if (antiAffinity !== 0) scores[SCORERS.antiAffinity] = roundScore(antiAffinity)
+  if (affinity !== undefined) scores[SCORERS.affinity] = roundScore(affinity)
+  if (isPenalised) scores[SCORERS.penalty] = -1
+  if (spread !== 0) scores[SCORERS.spread] = roundScore(spread)
+  if (preemption !== undefined) scores[SCORERS.preemption] = roundScore(preemption)
+  return scores
 }
 
-/** A node's score as a stored allocation remembers it. */
-export function storedScore(nodeId: string, score: number, applied: Applied): StoredScore {
-  const total = rounded(score)
-  return isFitAlone(applied) ? [nodeId, total] : [nodeId, total, scoreParts(applied)]
+/** Score of a node in the format stored with an allocation. */
+export function storedScore(
+  nodeId: string,
+  score: number,
+  components: ScoreComponents,
+): StoredScore {
+  const total = roundScore(score)
+  return hasOnlyFit(components) ? [nodeId, total] : [nodeId, total, scoresByScorer(components)]
 }
 
-function isFitAlone(applied: Applied): boolean {
-  const { devices, antiAffinity, affinity, penalised, spread = 0, preemption } = applied
+function hasOnlyFit(components: ScoreComponents): boolean {
+  const { devices, antiAffinity, affinity, isPenalised, spread = 0, preemption } = components
   if (devices !== undefined || affinity !== undefined || preemption !== undefined) return false
-  return antiAffinity === 0 && spread === 0 && !penalised
+  return antiAffinity === 0 && spread === 0 && !isPenalised
 }
 
-/** Six digits tell any two nodes apart that anybody can tell apart, in a third of the text. */
-export function rounded(score: number): number {
+/** Rounds to six digits, which distinguish nodes well enough and take a third of the space. */
+export function roundScore(score: number): number {
   return Math.round(score * 1e6) / 1e6
 }

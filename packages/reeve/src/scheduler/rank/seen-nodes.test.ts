@@ -10,7 +10,7 @@ import {
   aTask,
   planFor,
 } from '../../../test/build/index.ts'
-import { bestScores, metricsView } from '../../model/index.ts'
+import { decodeTopScores, expandMetrics } from '../../model/index.ts'
 
 function nodeOf(number: number, fields: Partial<Node> = {}): Node {
   return aNode({ ID: anId('node', number), ComputedClass: `v1:${number}`, ...fields })
@@ -29,9 +29,9 @@ const full = aJob({
 const allocations = [anAllocation({ job: full, NodeID: anId('node', 1) })]
 const wanted = { Datacenters: ['dc1', 'dc2'] }
 
-test('metrics: every node of the pool and datacenters is counted once', () => {
+test('metrics: counts every node of pool and datacenters once', () => {
   const { placements } = planFor({ job: aJob(wanted), nodes: cluster, allocations })
-  assert.deepEqual(metricsView(placements[0]?.Metrics ?? {}), {
+  assert.deepEqual(expandMetrics(placements[0]?.Metrics ?? {}), {
     NodesEvaluated: 3,
     NodesFiltered: 1,
     NodesInPool: 3,
@@ -68,7 +68,7 @@ test('metrics: every node of the pool and datacenters is counted once', () => {
   })
 })
 
-test('metrics: a failed group says what ran out, and what was asked for of it', () => {
+test('metrics: failure reports exhausted dimensions and demand', () => {
   const job = aJob({
     ...wanted,
     groups: [aGroup({ Count: 3, Tasks: [aTask({ Resources: { CPU: 5_000, MemoryMB: 64 } })] })],
@@ -84,7 +84,7 @@ test('metrics: a failed group says what ran out, and what was asked for of it', 
   assert.equal(metrics?.ScoreMetaData, null)
 })
 
-test('metrics: counts follow the plan from one allocation to the next', () => {
+test('metrics: counts follow the plan', () => {
   const job = aJob({
     ...wanted,
     groups: [aGroup({ Count: 3, Constraints: [{ Operand: 'distinct_hosts' }] })],
@@ -101,7 +101,7 @@ test('metrics: counts follow the plan from one allocation to the next', () => {
   })
 })
 
-test('metrics: a spread is part of the score where it applies', () => {
+test('metrics: spread is part of the score if it applies', () => {
   const spread = { Attribute: '${meta.rack}', SpreadTarget: [{ Value: 'r2', Percent: 100 }] }
   const job = aJob({ ...wanted, Spreads: [spread], groups: [aGroup({ Count: 2 })] })
   const { placements } = planFor({ job, nodes: cluster })
@@ -109,10 +109,10 @@ test('metrics: a spread is part of the score where it applies', () => {
     placements.map((row) => row.NodeID),
     [anId('node', 2), anId('node', 2)],
   )
-  assert.equal(bestScores(placements[0]?.Metrics ?? {})[0]?.[2]?.['allocation-spread'], 0.5)
+  assert.equal(decodeTopScores(placements[0]?.Metrics ?? {})[0]?.[2]?.['allocation-spread'], 0.5)
 })
 
-test('metrics: a system job has no spread, and its property must still be distinct', () => {
+test('metrics: system job has no spread but distinct_property', () => {
   const job = aJob({
     ...wanted,
     Type: 'system',

@@ -1,68 +1,72 @@
 import type { PlacementMetrics, ResourceTotals, TaskGroup } from '@reeve/contract'
-import { bestText, metricsView, type StoredMetrics } from '../../model/index.ts'
-import type { BaseSet } from '../feasible/base-set.ts'
-import type { Candidates, Selection } from './candidates.ts'
-import type { Tally } from './tally.ts'
+import { encodeTopScores, expandMetrics, type StoredMetrics } from '../../model/index.ts'
+import type { ReadyNodes } from '../feasible/base-set.ts'
+import type { NodeRanker, Selection } from './candidates.ts'
+import type { RejectionCounts } from './tally.ts'
 
-/** What the selections of one group looked at. */
-export class SeenNodes {
+/** Builds the placement metrics of one group. */
+export class PlacementMetricsBuilder {
   readonly #group: TaskGroup
-  readonly #base: BaseSet
-  readonly #candidates: Candidates
-  /** The counts as they were last told; they change less often than allocations are placed. */
-  #counts: { readonly version: number; readonly metrics: StoredMetrics } | undefined
+  readonly #readyNodes: ReadyNodes
+  readonly #ranker: NodeRanker
+  /** Cached counts; they change less often than allocations are placed. */
+  #cachedCounts: { readonly version: number; readonly metrics: StoredMetrics } | undefined
 
-  constructor(group: TaskGroup, base: BaseSet, candidates: Candidates) {
+  constructor(group: TaskGroup, base: ReadyNodes, candidates: NodeRanker) {
     this.#group = group
-    this.#base = base
-    this.#candidates = candidates
+    this.#readyNodes = base
+    this.#ranker = candidates
   }
 
-  /** For an allocation that was placed after a look at all nodes. */
-  ofAll({ refused, best }: Selection, spentNs: number): StoredMetrics {
+  /** Metrics of an allocation for which all nodes were ranked. */
+  forPlacement({ rejections, topScores }: Selection, elapsedNs: number): StoredMetrics {
     return {
-      ...(refused === undefined || refused.total === 0 ? this.#known() : this.#counted(refused)),
-      ...(spentNs === 0 ? {} : { AllocationTime: spentNs }),
-      ...(best.length === 0 ? {} : { Best: bestText(best) }),
+      ...(rejections === undefined || rejections.total === 0
+        ? this.#cachedMetrics()
+        : this.#countMetrics(rejections)),
+      ...(elapsedNs === 0 ? {} : { AllocationTime: elapsedNs }),
+      ...(topScores.length === 0 ? {} : { Best: encodeTopScores(topScores) }),
     }
   }
 
-  /** Where only one node was asked, what the others lack says nothing about the allocation. */
-  ofOne({ best }: Selection, spentNs: number): StoredMetrics {
+  /** Metrics of an allocation with a single allowed node; counts of other nodes do not apply. */
+  forSingleNode({ topScores }: Selection, elapsedNs: number): StoredMetrics {
     return {
       ...this.#available(),
       NodesEvaluated: 1,
-      ...(spentNs === 0 ? {} : { AllocationTime: spentNs }),
-      Best: bestText(best),
+      ...(elapsedNs === 0 ? {} : { AllocationTime: elapsedNs }),
+      Best: encodeTopScores(topScores),
     }
   }
 
-  /** Why the group found no node, over all nodes. */
-  ofFailure(selection: Selection, spentNs: number): PlacementMetrics {
-    const { exhausted } = this.#candidates
-    const [cpu, memory] = [exhausted.has('cpu'), exhausted.has('memory')]
-    const view = metricsView(this.ofAll(selection, spentNs))
+  /** Metrics of a failed placement, over all nodes. */
+  forFailure(selection: Selection, elapsedNs: number): PlacementMetrics {
+    const { exhaustedCounts } = this.#ranker
+    const [cpu, memory] = [exhaustedCounts.has('cpu'), exhaustedCounts.has('memory')]
+    const view = expandMetrics(this.forPlacement(selection, elapsedNs))
     return cpu || memory
-      ? { ...view, ResourcesExhausted: askedTotals(this.#group, cpu, memory) }
+      ? { ...view, ResourcesExhausted: exhaustedDemand(this.#group, cpu, memory) }
       : view
   }
 
-  #known(): StoredMetrics {
-    const { filtered, exhausted } = this.#candidates
-    const version = filtered.version + exhausted.version
-    if (this.#counts?.version !== version)
-      this.#counts = { version, metrics: this.#counted(undefined) }
-    return this.#counts.metrics
+  #cachedMetrics(): StoredMetrics {
+    const { filteredCounts, exhaustedCounts } = this.#ranker
+    const version = filteredCounts.version + exhaustedCounts.version
+    if (this.#cachedCounts?.version !== version)
+      this.#cachedCounts = { version, metrics: this.#countMetrics(undefined) }
+    return this.#cachedCounts.metrics
   }
 
-  /** Absent fields take no room in a stored row, so nothing is told of what there was none of. */
-  #counted(refused: Tally | undefined): StoredMetrics {
-    const { exhausted } = this.#candidates
+  /** Counts of filtered and exhausted nodes; zero counts are omitted to keep stored rows small. */
+  #countMetrics(rejections: RejectionCounts | undefined): StoredMetrics {
+    const { exhaustedCounts } = this.#ranker
     const filtered =
-      refused === undefined ? this.#candidates.filtered : this.#candidates.filtered.with(refused)
+      rejections === undefined
+        ? this.#ranker.filteredCounts
+        : this.#ranker.filteredCounts.plus(rejections)
     return {
       ...this.#available(),
-      NodesEvaluated: this.#base.nodes.length,
+      NodesEvaluated: this.#readyNodes.nodes.length,
       ...(filtered.total === 0
         ? {}
         : {
@@ -70,32 +74,34 @@ export class SeenNodes {
             ConstraintFiltered: filtered.byReason(),
             ...(filtered.byClass() === null ? {} : { ClassFiltered: filtered.byClass() }),
           }),
-      ...(exhausted.total === 0
+      ...(exhaustedCounts.total === 0
         ? {}
         : {
-            NodesExhausted: exhausted.total,
-            DimensionExhausted: exhausted.byReason(),
-            ...(exhausted.byClass() === null ? {} : { ClassExhausted: exhausted.byClass() }),
+            NodesExhausted: exhaustedCounts.total,
+            DimensionExhausted: exhaustedCounts.byReason(),
+            ...(exhaustedCounts.byClass() === null
+              ? {}
+              : { ClassExhausted: exhaustedCounts.byClass() }),
           }),
     }
   }
 
   #available(): StoredMetrics {
-    const { nodes, pool, byDatacenter } = this.#base
-    return { NodesInPool: nodes.length, NodePool: pool, NodesAvailable: byDatacenter }
+    const { nodes, pool, countByDatacenter } = this.#readyNodes
+    return { NodesInPool: nodes.length, NodePool: pool, NodesAvailable: countByDatacenter }
   }
 }
 
-/** What each task asks for of that which ran out. */
-function askedTotals(
+/** Demand of each task in the exhausted dimensions. */
+function exhaustedDemand(
   group: TaskGroup,
   cpu: boolean,
   memory: boolean,
 ): Readonly<Record<string, ResourceTotals>> {
-  const totals = group.Tasks.map(({ Name: name, Resources: asked }) => {
+  const totals = group.Tasks.map(({ Name: name, Resources: resources }) => {
     const total = {
-      CPU: cpu ? asked.CPU : 0,
-      MemoryMB: memory ? asked.MemoryMB : 0,
+      CPU: cpu ? resources.CPU : 0,
+      MemoryMB: memory ? resources.MemoryMB : 0,
       DiskMB: 0,
       Networks: null,
     }

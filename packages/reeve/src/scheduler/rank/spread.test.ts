@@ -3,12 +3,12 @@ import test from 'node:test'
 import type { Input, Spread } from '@reeve/contract'
 import { aGroup, aJob, anId, aNode } from '../../../test/build/index.ts'
 import { NodeTable } from './node-table.ts'
-import { rounded } from './score.ts'
-import { Spreads } from './spread.ts'
+import { roundScore } from './score.ts'
+import { SpreadScorer } from './spread.ts'
 
 type Targets = Input<Spread>['SpreadTarget']
 
-/** A node for each value, with so many of the group on it; the boost of each node. */
+/** One node per value with a number of allocations; returns the spread score of each node. */
 function boosts(
   used: Readonly<Record<string, number>>,
   spreads: readonly { readonly targets: Targets; readonly weight?: number }[],
@@ -31,7 +31,7 @@ function boosts(
     ],
   }).TaskGroups
   assert.ok(group)
-  const made = new Spreads({
+  const made = new SpreadScorer({
     spreads: group.Spreads ?? [],
     group,
     table: new NodeTable(nodes),
@@ -40,9 +40,9 @@ function boosts(
   for (const [i, name] of names.entries())
     for (let n = 0; n < (used[name] ?? 0); n++)
       made.apply({ nodeId: anId('node', i + 1), group: group.Name, delta: 1 })
-  const all = made.boosts()
+  const all = made.bucketScores()
   return Object.fromEntries(
-    names.map((name, i) => [name, rounded(all[made.bucketOf[i] ?? 0] ?? 0)]),
+    names.map((name, i) => [name, roundScore(all[made.bucketOf[i] ?? 0] ?? 0)]),
   )
 }
 
@@ -140,22 +140,22 @@ for (const { name, used, spreads, want } of cases)
     assert.deepEqual(boosts(used, spreads), want)
   })
 
-test('spread: what leaves no longer counts, and other groups never do', () => {
+test('spread: stopped allocations and other groups do not count', () => {
   const [group] = aJob({
     groups: [aGroup({ Spreads: [{ Attribute: '${meta.rack}' }] })],
   }).TaskGroups
   assert.ok(group)
   const node = aNode({ Meta: { rack: 'a' } })
-  const spreads = new Spreads({
+  const spreads = new SpreadScorer({
     spreads: group.Spreads ?? [],
     group,
     table: new NodeTable([node]),
     findNode: () => node,
   })
   spreads.apply({ nodeId: node.ID, group: 'another', delta: 1 })
-  assert.deepEqual([...spreads.boosts()], [0])
+  assert.deepEqual([...spreads.bucketScores()], [0])
   spreads.apply({ nodeId: node.ID, group: group.Name, delta: 1 })
-  assert.deepEqual([...spreads.boosts()], [-1])
+  assert.deepEqual([...spreads.bucketScores()], [-1])
   spreads.apply({ nodeId: node.ID, group: group.Name, delta: -1 })
-  assert.deepEqual([...spreads.boosts()], [0])
+  assert.deepEqual([...spreads.bucketScores()], [0])
 })

@@ -2,13 +2,13 @@ import type { Spread, TaskGroup } from '@reeve/contract'
 import { targetReader, type PublicNode } from '../../model/index.ts'
 import type { ProposedChange } from '../proposed.ts'
 import type { NodeTable } from './node-table.ts'
-import { onGrid } from './score.ts'
+import { quantize } from './score.ts'
 
-/** Stands for every value that no target names. */
+/** Target value that matches all values without a target of their own. */
 const ANY_VALUE = '*'
 
 export interface SpreadOptions {
-  /** Those of the job and those of the group. */
+  /** Spreads of the job and of the group. */
   readonly spreads: readonly Spread[]
   readonly group: TaskGroup
   readonly table: NodeTable
@@ -16,18 +16,18 @@ export interface SpreadOptions {
 }
 
 /**
- * How the spreads of a job and of one of its groups score nodes. Nodes with the same values score
- * the same, so they are put together in buckets, and a bucket is scored as one.
+ * Scores nodes by the spreads of a job and one of its groups. Nodes with equal values form a
+ * bucket, which is scored once.
  */
-export class Spreads {
+export class SpreadScorer {
   readonly #group: string
   readonly #rules: readonly SpreadRule[]
   readonly #findNode: (id: string) => PublicNode | undefined
-  /** Which bucket each node of the table is in. */
+  /** Bucket of each table row. */
   readonly bucketOf: Int32Array
-  /** For each bucket, its value in each rule; −1 where its nodes have none. */
+  /** Value ID of each bucket in each rule; −1 if its nodes have no value. */
   readonly #buckets: (readonly number[])[] = []
-  #boosts: Float64Array | undefined
+  #scores: Float64Array | undefined
 
   constructor({ spreads, group, table, findNode }: SpreadOptions) {
     const weight = spreads.reduce((sum, spread) => sum + spread.Weight, 0)
@@ -36,53 +36,55 @@ export class Spreads {
     this.#rules = spreads.map(
       (spread) => new SpreadRule(spread, group.Count, spread.Weight / Math.max(1, weight)),
     )
-    this.bucketOf = this.#fillBuckets(table)
+    this.bucketOf = this.#assignBuckets(table)
   }
 
   get bucketCount(): number {
     return this.#buckets.length
   }
 
-  /** Follows the plan: an allocation came to a node or left it. */
+  /** Applies a change of the plan. */
   apply({ nodeId, group, delta }: ProposedChange): void {
     if (group !== this.#group || this.#rules.length === 0) return
     const node = this.#findNode(nodeId)
     if (node === undefined) return
     for (const rule of this.#rules) rule.add(node, delta)
-    this.#boosts = undefined
+    this.#scores = undefined
   }
 
-  /** What the spreads add to the score of the nodes of each bucket; 0 does not apply. */
-  boosts(): Float64Array {
-    if (this.#boosts !== undefined) return this.#boosts
-    for (const rule of this.#rules) rule.weigh()
-    const boosts = new Float64Array(this.#buckets.length)
-    for (let bucket = 0; bucket < boosts.length; bucket++) boosts[bucket] = this.#boost(bucket)
-    this.#boosts = boosts
-    return boosts
+  /** Spread score of each bucket; 0 does not apply. */
+  bucketScores(): Float64Array {
+    if (this.#scores !== undefined) return this.#scores
+    for (const rule of this.#rules) rule.recompute()
+    const scores = new Float64Array(this.#buckets.length)
+    for (let bucket = 0; bucket < scores.length; bucket++) scores[bucket] = this.#scoreOf(bucket)
+    this.#scores = scores
+    return scores
   }
 
-  #boost(bucket: number): number {
+  #scoreOf(bucket: number): number {
     const values = this.#buckets[bucket] ?? []
     let sum = 0
-    for (let i = 0; i < values.length; i++) sum += this.#rules[i]?.boostOf(values[i] ?? -1) ?? 0
-    return onGrid(sum)
+    for (let i = 0; i < values.length; i++) sum += this.#rules[i]?.scoreOf(values[i] ?? -1) ?? 0
+    return quantize(sum)
   }
 
-  /** Nodes are told apart by one rule after the other. */
-  #fillBuckets(table: NodeTable): Int32Array {
+  /** Splits the nodes into buckets, one rule after the other. */
+  #assignBuckets(table: NodeTable): Int32Array {
     const bucketOf = new Int32Array(table.size)
     this.#buckets.push([])
     for (const rule of this.#rules) {
-      const { codes, values } = table.propertyOf(rule.attribute)
-      rule.know(values)
-      const parts = this.#buckets.splice(0)
-      const known = new Map<number, number>()
+      const { valueIds, values } = table.propertyOf(rule.attribute)
+      rule.registerValues(values)
+      const previousBuckets = this.#buckets.splice(0)
+      const bucketByKey = new Map<number, number>()
       for (let at = 0; at < bucketOf.length; at++) {
-        const [before, code] = [bucketOf[at] ?? 0, codes[at] ?? -1]
-        const name = before * (values.length + 1) + code + 1
-        const bucket = known.get(name) ?? this.#buckets.push([...(parts[before] ?? []), code]) - 1
-        known.set(name, bucket)
+        const [previous, valueId] = [bucketOf[at] ?? 0, valueIds[at] ?? -1]
+        const key = previous * (values.length + 1) + valueId + 1
+        const bucket =
+          bucketByKey.get(key) ??
+          this.#buckets.push([...(previousBuckets[previous] ?? []), valueId]) - 1
+        bucketByKey.set(key, bucket)
         bucketOf[at] = bucket
       }
     }
@@ -90,57 +92,59 @@ export class Spreads {
   }
 }
 
-/** One spread, with how many allocations of the group each of its values has. */
+/** One spread, with the number of allocations of the group per value. */
 class SpreadRule {
   readonly attribute: string
-  readonly #valueOn: (node: PublicNode) => string | undefined
+  readonly #valueOf: (node: PublicNode) => string | undefined
   readonly #count: number
-  readonly #share: number
-  /** How many allocations each value should have; undefined for an even spread. */
-  readonly #desired: ReadonlyMap<string, number> | undefined
-  readonly #places = new Map<string, number>()
+  readonly #weight: number
+  /** Desired number of allocations per value; undefined for an even spread. */
+  readonly #desiredCounts: ReadonlyMap<string, number> | undefined
+  readonly #valueIds = new Map<string, number>()
   readonly #values: { readonly desired: number | undefined; used: number; boost: number }[] = []
 
   constructor(spread: Spread, count: number, share: number) {
     this.attribute = spread.Attribute
-    this.#valueOn = targetReader(spread.Attribute)
+    this.#valueOf = targetReader(spread.Attribute)
     this.#count = count
-    this.#share = share
-    this.#desired = this.#desiredCounts(spread)
+    this.#weight = share
+    this.#desiredCounts = this.#computeDesiredCounts(spread)
   }
 
-  /** Numbers values in their order; those that are met later come after them. */
-  know(values: readonly string[]): void {
-    for (const value of values) this.#placeOf(value)
+  /** Assigns IDs to values in order; values that appear later get the next ones. */
+  registerValues(values: readonly string[]): void {
+    for (const value of values) this.#valueIdOf(value)
   }
 
-  #placeOf(value: string): number {
-    const known = this.#places.get(value)
-    if (known !== undefined) return known
-    const desired = this.#desired?.get(value) ?? this.#desired?.get(ANY_VALUE)
-    const place = this.#values.push({ desired, used: 0, boost: 0 }) - 1
-    this.#places.set(value, place)
-    return place
+  #valueIdOf(value: string): number {
+    const existing = this.#valueIds.get(value)
+    if (existing !== undefined) return existing
+    const desired = this.#desiredCounts?.get(value) ?? this.#desiredCounts?.get(ANY_VALUE)
+    const id = this.#values.push({ desired, used: 0, boost: 0 }) - 1
+    this.#valueIds.set(value, id)
+    return id
   }
 
   add(node: PublicNode, delta: number): void {
-    const name = this.#valueOn(node)
-    const value = name === undefined ? undefined : this.#values[this.#placeOf(name)]
+    const name = this.#valueOf(node)
+    const value = name === undefined ? undefined : this.#values[this.#valueIdOf(name)]
     if (value !== undefined) value.used += delta
   }
 
-  /** Works out what each value scores as things are now. */
-  weigh(): void {
-    if (this.#desired === undefined) this.#weighEvenly()
-    else this.#weighTargets()
+  /** Recomputes the score of each value. */
+  recompute(): void {
+    if (this.#desiredCounts === undefined) this.#recomputeEven()
+    else this.#recomputeTargets()
   }
 
-  /** A node without the attribute is as bad as a spread can make it. */
-  boostOf(place: number): number {
-    return this.#values[place]?.boost ?? -1
+  /** Score of a value; nodes without the attribute get the minimum. */
+  scoreOf(valueId: number): number {
+    return this.#values[valueId]?.boost ?? -1
   }
 
-  #desiredCounts({ SpreadTarget: targets }: Spread): ReadonlyMap<string, number> | undefined {
+  #computeDesiredCounts({
+    SpreadTarget: targets,
+  }: Spread): ReadonlyMap<string, number> | undefined {
     if (targets === null || targets.length === 0) return undefined
     const desired = new Map(targets.map((t) => [t.Value, (t.Percent / 100) * this.#count]))
     const rest = 100 - targets.reduce((sum, target) => sum + target.Percent, 0)
@@ -148,33 +152,33 @@ class SpreadRule {
     return desired
   }
 
-  #weighTargets(): void {
+  #recomputeTargets(): void {
     let lowest = -1
     for (const value of this.#values) {
       const { desired, used } = value
       if (desired === undefined || desired === 0) continue
-      value.boost = ((desired - (used + 1)) / desired) * this.#share
+      value.boost = ((desired - (used + 1)) / desired) * this.#weight
       lowest = Math.min(lowest, value.boost)
     }
-    // A value that should have none is never better than one that has too many.
+    // A value with a target of zero never scores better than one above its target.
     for (const value of this.#values)
       if (value.desired === undefined) value.boost = -1
       else if (value.desired === 0) value.boost = lowest
   }
 
-  /** Only values that have allocations count: the others are to get some, not to set the mark. */
-  #weighEvenly(): void {
+  /** The minimum is taken over values in use; unused values would make it zero. */
+  #recomputeEven(): void {
     let min = Infinity
     let max = 0
     for (const { used } of this.#values) {
       if (used > 0 && used < min) min = used
       if (used > max) max = used
     }
-    for (const value of this.#values) value.boost = evenBoost(value.used, min, max)
+    for (const value of this.#values) value.boost = evenSpreadScore(value.used, min, max)
   }
 }
 
-function evenBoost(used: number, min: number, max: number): number {
+function evenSpreadScore(used: number, min: number, max: number): number {
   if (max === 0) return 0
   if (used !== min) return (min - used) / min
   return min === max ? -1 : (max - min) / min

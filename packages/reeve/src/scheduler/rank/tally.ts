@@ -3,14 +3,14 @@ import { compareText } from '@reeve/kit/sorted-list.ts'
 type Counts = Readonly<Record<string, number>> | null
 
 /** Counts nodes by a reason and by their class. */
-export class Tally {
+export class RejectionCounts {
   readonly #reasons = new Map<string, number>()
   readonly #classes = new Map<string, number>()
   #total = 0
   #version = 0
-  /** What was last told: every allocation of a plan tells it, and it rarely changes. */
-  #byReason: Counts | undefined
-  #byClass: Counts | undefined
+  /** Cached results: every allocation of a plan reads them, and they rarely change. */
+  #reasonRecord: Counts | undefined
+  #classRecord: Counts | undefined
 
   /** Changes whenever a count does. */
   get version(): number {
@@ -29,13 +29,13 @@ export class Tally {
     this.#change(reason, nodeClass, -1)
   }
 
-  /** Both counted together. */
-  with(other: Tally): Tally {
-    const sum = new Tally()
+  /** Returns the sum of both counts. */
+  plus(other: RejectionCounts): RejectionCounts {
+    const sum = new RejectionCounts()
     for (const tally of [this, other]) {
       sum.#total += tally.#total
-      for (const [reason, count] of tally.#reasons) bump(sum.#reasons, reason, count)
-      for (const [name, count] of tally.#classes) bump(sum.#classes, name, count)
+      for (const [reason, count] of tally.#reasons) addCount(sum.#reasons, reason, count)
+      for (const [name, count] of tally.#classes) addCount(sum.#classes, name, count)
     }
     return sum
   }
@@ -45,33 +45,33 @@ export class Tally {
   }
 
   byReason(): Counts {
-    if (this.#byReason === undefined) this.#byReason = record(this.#reasons)
-    return this.#byReason
+    if (this.#reasonRecord === undefined) this.#reasonRecord = toSortedRecord(this.#reasons)
+    return this.#reasonRecord
   }
 
-  /** Nodes without a class are in no class. */
+  /** Counts by class; nodes without a class are not included. */
   byClass(): Counts {
-    if (this.#byClass === undefined) this.#byClass = record(this.#classes)
-    return this.#byClass
+    if (this.#classRecord === undefined) this.#classRecord = toSortedRecord(this.#classes)
+    return this.#classRecord
   }
 
   #change(reason: string, nodeClass: string, delta: 1 | -1): void {
     this.#total += delta
     this.#version += 1
-    this.#byReason = undefined
-    this.#byClass = undefined
-    bump(this.#reasons, reason, delta)
-    if (nodeClass !== '') bump(this.#classes, nodeClass, delta)
+    this.#reasonRecord = undefined
+    this.#classRecord = undefined
+    addCount(this.#reasons, reason, delta)
+    if (nodeClass !== '') addCount(this.#classes, nodeClass, delta)
   }
 }
 
-function bump(counts: Map<string, number>, name: string, delta: number): void {
+function addCount(counts: Map<string, number>, name: string, delta: number): void {
   const count = (counts.get(name) ?? 0) + delta
   if (count === 0) counts.delete(name)
   else counts.set(name, count)
 }
 
-function record(counts: ReadonlyMap<string, number>): Counts {
+function toSortedRecord(counts: ReadonlyMap<string, number>): Counts {
   if (counts.size === 0) return null
   return Object.fromEntries([...counts].toSorted(([a], [b]) => compareText(a, b)))
 }

@@ -1,56 +1,56 @@
 import type { ScoreHeaps } from './score-heaps.ts'
 
-export interface Ranked {
-  /** Place of the node in its table, which is in order of IDs. */
-  readonly node: number
+export interface RankedNode {
+  /** Table row of the node; rows are sorted by ID. */
+  readonly row: number
   readonly score: number
 }
 
-interface Entry extends Ranked {
+interface FrontierEntry extends RankedNode {
   readonly heap: number
-  readonly place: number
+  readonly position: number
 }
 
 /**
- * The best nodes of all heaps, best first, among equals by ID. Only the tops of the heaps and what
- * lies directly below a node that was taken is looked at; nothing is moved.
+ * Returns the best nodes of all heaps, best first, ties by ID. Reads only the tops of the heaps and
+ * the children of nodes already taken; the heaps are not changed.
  */
 export function topNodes(
   heaps: ScoreHeaps,
-  wanted: number,
+  limit: number,
   scoreOf: (node: number, heap: number) => number,
-): readonly Ranked[] {
-  const open: Entry[] = []
-  const top: Ranked[] = []
-  const offer = (heap: number, place: number): void => {
-    if (place >= heaps.sizeOf(heap)) return
-    const node = heaps.nodeAt(heap, place)
+): readonly RankedNode[] {
+  const frontier: FrontierEntry[] = []
+  const top: RankedNode[] = []
+  const consider = (heap: number, position: number): void => {
+    if (position >= heaps.sizeOf(heap)) return
+    const node = heaps.nodeAt(heap, position)
     const score = scoreOf(node, heap)
-    const limit = wanted - top.length
-    const last = open[limit - 1]
-    if (last !== undefined && !isBetter(score, node, last)) return
-    insertRanked(open, { heap, place, node, score }, limit)
+    const remaining = limit - top.length
+    const last = frontier[remaining - 1]
+    if (last !== undefined && !ranksHigher(score, node, last)) return
+    insertRanked(frontier, { heap, position, row: node, score }, remaining)
   }
-  for (let heap = 0; heap < heaps.count; heap++) offer(heap, 0)
-  for (let best = open.shift(); best !== undefined; best = open.shift()) {
+  for (let heap = 0; heap < heaps.count; heap++) consider(heap, 0)
+  for (let best = frontier.shift(); best !== undefined; best = frontier.shift()) {
     top.push(best)
-    if (top.length === wanted) break
-    offer(best.heap, 2 * best.place + 1)
-    offer(best.heap, 2 * best.place + 2)
+    if (top.length === limit) break
+    consider(best.heap, 2 * best.position + 1)
+    consider(best.heap, 2 * best.position + 2)
   }
   return top
 }
 
-/** Keeps a list of the best, best first, no longer than the limit. */
-export function insertRanked<T extends Ranked>(list: T[], entry: T, limit: number): void {
+/** Inserts into a list sorted best first and limited in length. */
+export function insertRanked<T extends RankedNode>(list: T[], entry: T, limit: number): void {
   let at = list.length
-  while (at > 0 && isBetter(entry.score, entry.node, list[at - 1])) at -= 1
+  while (at > 0 && ranksHigher(entry.score, entry.row, list[at - 1])) at -= 1
   if (at >= limit) return
   list.splice(at, 0, entry)
   if (list.length > limit) list.pop()
 }
 
-function isBetter(score: number, node: number, than: Ranked | undefined): boolean {
+function ranksHigher(score: number, node: number, than: RankedNode | undefined): boolean {
   if (than === undefined) return true
-  return score > than.score || (score === than.score && node < than.node)
+  return score > than.score || (score === than.score && node < than.row)
 }

@@ -1,29 +1,29 @@
 import type { Deployment, DeploymentGroupState } from '@reeve/contract'
 import { groupStateOf, isServerTerminal, type AllocationRow } from '../../model/index.ts'
-import type { Rollout } from './rollout.ts'
-import { indexOf } from './row-order.ts'
+import type { DeploymentState } from './rollout.ts'
+import { nameIndexOf } from './row-order.ts'
 
 export interface CanaryRows {
-  /** Canaries of the trial that is under way. */
-  readonly trial: readonly AllocationRow[]
-  /** Canaries of a trial that was given up: they go. */
-  readonly unneeded: readonly AllocationRow[]
-  /** All others; promoted canaries are allocations like any other. */
+  /** Canaries of the active deployment, not yet promoted. */
+  readonly active: readonly AllocationRow[]
+  /** Canaries of failed or cancelled deployments; they are stopped. */
+  readonly stale: readonly AllocationRow[]
+  /** All other allocations, including promoted canaries. */
   readonly others: readonly AllocationRow[]
 }
 
-export interface CanaryContext {
-  readonly rollout: Rollout
+export interface SplitCanariesOptions {
+  readonly rollout: DeploymentState
   readonly findDeployment: (id: string) => Deployment | undefined
 }
 
 export function splitCanaries(
   rows: readonly AllocationRow[],
   groupName: string,
-  { rollout, findDeployment }: CanaryContext,
+  { rollout, findDeployment }: SplitCanariesOptions,
 ): CanaryRows {
-  const trial: AllocationRow[] = []
-  const unneeded: AllocationRow[] = []
+  const active: AllocationRow[] = []
+  const stale: AllocationRow[] = []
   const others: AllocationRow[] = []
   const { current, isFailed } = rollout
   for (const row of rows) {
@@ -31,46 +31,49 @@ export function splitCanaries(
       others.push(row)
       continue
     }
-    const isOwn = current !== undefined && row.DeploymentID === current.ID
-    const deployment = isOwn ? current : findDeployment(row.DeploymentID ?? '')
+    const isOfCurrent = current !== undefined && row.DeploymentID === current.ID
+    const deployment = isOfCurrent ? current : findDeployment(row.DeploymentID ?? '')
     const state = groupStateOf(deployment, groupName)
-    // Of a deployment that nobody keeps any more, nobody can say what it was a trial of.
+    // Without its deployment record, a canary counts as a normal allocation.
     if (state === undefined || state.Promoted) others.push(row)
-    else if (isOwn && !isFailed) trial.push(row)
-    else unneeded.push(row)
+    else if (isOfCurrent && !isFailed) active.push(row)
+    else stale.push(row)
   }
-  return { trial, unneeded, others }
+  return { active, stale, others }
 }
 
-/** Whether the group tries out a version that nobody has promoted yet. */
-export function isOnTrial(state: DeploymentGroupState | undefined): boolean {
+/** True if the group has canaries that await promotion. */
+export function requiresPromotion(state: DeploymentGroupState | undefined): boolean {
   return state !== undefined && state.DesiredCanaries > 0 && !state.Promoted
 }
 
-export interface CanaryNames {
+export interface CanaryIndexOptions {
   readonly wanted: number
-  /** What the new version will replace: a canary takes the name of its predecessor to be. */
+  /** Allocations to replace; canaries take their name indexes. */
   readonly destructive: readonly AllocationRow[]
-  /** Every index in use, those of canaries included. */
+  /** Allocations that hold a name index. */
   readonly taken: readonly AllocationRow[]
   readonly canaries: readonly AllocationRow[]
   readonly count: number
 }
 
-/** Indexes of what is to be replaced, then free ones, then those from the count on. */
-export function canaryIndexes(names: CanaryNames): readonly number[] {
-  const { wanted, destructive, taken, canaries, count } = names
+/**
+ * Name indexes for canaries: those of allocations to replace, then free ones, then those from the
+ * count on.
+ */
+export function chooseCanaryIndexes(options: CanaryIndexOptions): readonly number[] {
+  const { wanted, destructive, taken, canaries, count } = options
   if (wanted <= 0) return []
-  const used = new Set(canaries.map(indexOf))
+  const used = new Set(canaries.map(nameIndexOf))
   const indexes: number[] = []
-  const take = (index: number): void => {
+  const claim = (index: number): void => {
     if (indexes.length >= wanted || used.has(index)) return
     used.add(index)
     indexes.push(index)
   }
-  for (const row of destructive) take(indexOf(row))
+  for (const row of destructive) claim(nameIndexOf(row))
   if (indexes.length === wanted) return indexes
-  for (const row of taken) used.add(indexOf(row))
-  for (let index = 0; index < count + used.size + wanted; index++) take(index)
+  for (const row of taken) used.add(nameIndexOf(row))
+  for (let index = 0; index < count + used.size + wanted; index++) claim(index)
   return indexes
 }

@@ -4,56 +4,57 @@ import { isServerTerminal, type AllocationRow, type PublicNode } from '../../mod
 import { unknownSinceMs } from './state-history.ts'
 
 /**
- * What becomes of an allocation whose node is silent:
+ * Effect of the connection of a node on an allocation:
  *
- * - `lost`: nobody waits for it
+ * - `lost`: the allocation is lost
  * - `disconnecting`: it becomes unknown
- * - `unknown`: it is unknown and stays so
- * - `here`: its node is not silent at all
+ * - `unknown`: it stays unknown
+ * - `here`: the node is connected
  */
-export type Contact = 'lost' | 'disconnecting' | 'unknown' | 'here'
+export type ConnectionState = 'lost' | 'disconnecting' | 'unknown' | 'here'
 
-export interface ContactContext {
+export interface ConnectionContext {
   readonly disconnect: DisconnectStrategy | null
   readonly node: PublicNode | undefined
   readonly nowMs: number
 }
 
-export function contactWith(row: AllocationRow, context: ContactContext): Contact {
+export function connectionState(row: AllocationRow, context: ConnectionContext): ConnectionState {
   const { node, disconnect } = context
   if (node === undefined) return 'lost'
-  if (row.ClientStatus === 'unknown') return isExpired(row, context) ? 'lost' : ofUnknown(context)
-  const waits = row.ClientStatus === 'running' && (disconnect?.LostAfter ?? 0) > 0
-  if (node.Status === 'disconnected') return waits ? 'disconnecting' : 'lost'
+  if (row.ClientStatus === 'unknown')
+    return isLostAfterExpired(row, context) ? 'lost' : connectionOfUnknown(context)
+  const mayReconnect = row.ClientStatus === 'running' && (disconnect?.LostAfter ?? 0) > 0
+  if (node.Status === 'disconnected') return mayReconnect ? 'disconnecting' : 'lost'
   if (node.Status !== 'down') return 'here'
   return row.ClientStatus === 'running' && disconnect?.Replace === false ? 'disconnecting' : 'lost'
 }
 
-/** Until its node has said how it is, it stays unknown, also when the node is back. */
-function ofUnknown({ node, disconnect }: ContactContext): Contact {
+/** An unknown allocation stays unknown until its node reports it, even if the node is back. */
+function connectionOfUnknown({ node, disconnect }: ConnectionContext): ConnectionState {
   return node?.Status === 'down' && disconnect?.Replace !== false ? 'lost' : 'unknown'
 }
 
-function isExpired(row: AllocationRow, { disconnect, nowMs }: ContactContext): boolean {
+function isLostAfterExpired(row: AllocationRow, { disconnect, nowMs }: ConnectionContext): boolean {
   const sinceMs = unknownSinceMs(row)
   const lostAfterNs = disconnect?.LostAfter ?? 0
   if (sinceMs === undefined || lostAfterNs <= 0) return false
   const lostAfterMs = msFromNs(lostAfterNs)
-  // So far ahead, the time was written by a clock that was: nobody knows how long it has been.
+  // A time this far in the future was written by a wrong clock; the duration is unknown.
   return nowMs >= sinceMs + lostAfterMs || sinceMs > nowMs + lostAfterMs
 }
 
-/** When an allocation that becomes unknown now is given up; undefined: never. */
-export function lostAtMs({ Disconnect }: TaskGroup, nowMs: number): number | undefined {
+/** Time at which an allocation that becomes unknown now is lost; undefined: never. */
+export function lostDeadlineMs({ Disconnect }: TaskGroup, nowMs: number): number | undefined {
   const lostAfterNs = Disconnect?.LostAfter ?? 0
   return lostAfterNs > 0 ? nowMs + msFromNs(lostAfterNs) : undefined
 }
 
 /**
- * Until when its node may be silent and the allocation still come back; undefined: not at all, or
- * no longer.
+ * Time until which the allocation may reconnect with its node; undefined if it cannot, or can no
+ * longer.
  */
-export function mayReturnUntilMs(
+export function reconnectDeadlineMs(
   row: AllocationRow,
   group: TaskGroup,
   nowMs: number,
@@ -61,12 +62,15 @@ export function mayReturnUntilMs(
   if (isServerTerminal(row)) return undefined
   const isUnknown = row.ClientStatus === 'unknown'
   if (!isUnknown && row.ClientStatus !== 'running') return undefined
-  if (isUnknown && isExpired(row, { disconnect: group.Disconnect, node: undefined, nowMs }))
+  if (
+    isUnknown &&
+    isLostAfterExpired(row, { disconnect: group.Disconnect, node: undefined, nowMs })
+  )
     return undefined
-  return lostAtMs(group, isUnknown ? (unknownSinceMs(row) ?? nowMs) : nowMs)
+  return lostDeadlineMs(group, isUnknown ? (unknownSinceMs(row) ?? nowMs) : nowMs)
 }
 
-/** It was unknown, and its node has since said how it is. */
-export function hasReturned(row: AllocationRow): boolean {
+/** True if the allocation was unknown and its node has reported it since. */
+export function isReconnecting(row: AllocationRow): boolean {
   return row.ClientStatus !== 'unknown' && unknownSinceMs(row) !== undefined
 }

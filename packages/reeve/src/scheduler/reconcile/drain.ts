@@ -1,27 +1,27 @@
 import type { Job } from '@reeve/contract'
 import type { AllocationRow } from '../../model/index.ts'
-import { isOlder } from './row-order.ts'
+import { isFromOlderVersion } from './row-order.ts'
 
 /**
- * A draining node alone moves nothing: who drains it marks the allocations whose turn it is, and so
- * does the stop of a single allocation.
+ * True if the allocation is marked for migration. A draining node alone is not a reason: the
+ * drainer marks allocations in order, and so does stopping a single allocation.
  */
-export function mustLeave(row: AllocationRow): boolean {
+export function isMarkedForMigration(row: AllocationRow): boolean {
   return row.DesiredTransition?.Migrate === true
 }
 
 /**
- * Batch work on a node at the end of its drain is stopped and not started elsewhere; its place in
- * the count stays taken, so that the job does not run it again (choice 8).
+ * True if the allocation is stopped without a replacement: batch work at the drain deadline. It
+ * still counts towards the group, so that the job does not run it again (choice 8).
  */
-export function leavesForGood(row: AllocationRow): boolean {
+export function isReplacementDisabled(row: AllocationRow): boolean {
   return row.DesiredTransition?.MigrateDisablePlacement === true
 }
 
 /**
- * A new version of a batch job runs again, also what was stopped for good (5): the old one takes no
- * place in the count, while it leaves or after.
+ * True if an allocation stopped without replacement no longer counts towards the group, because a
+ * newer version of the batch job runs again.
  */
-export function leavesItsPlace(row: AllocationRow, job: Job): boolean {
-  return leavesForGood(row) && job.Type === 'batch' && isOlder(row, job)
+export function vacatesSlot(row: AllocationRow, job: Job): boolean {
+  return isReplacementDisabled(row) && job.Type === 'batch' && isFromOlderVersion(row, job)
 }

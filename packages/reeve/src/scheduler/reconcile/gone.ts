@@ -1,9 +1,9 @@
 import type { PublicNode } from '../../model/index.ts'
 
 /**
- * Whether a node cannot be reached or is no longer known, so that nobody there can stop anything.
- * One that drains is still there: who drains it marks the allocations that must leave.
+ * True if a node is unreachable or deleted, so that its agent cannot stop allocations. A draining
+ * node is still reachable.
  */
-export function isGone(node: PublicNode | undefined): boolean {
+export function isUnreachable(node: PublicNode | undefined): boolean {
   return node === undefined || node.Status === 'down' || node.Status === 'disconnected'
 }

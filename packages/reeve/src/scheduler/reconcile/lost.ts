@@ -4,47 +4,48 @@ import type { AllocationRow } from '../../model/index.ts'
 import { isReplaced } from './row-order.ts'
 import { lostSinceMs } from './state-history.ts'
 
-/** An agent that is alone has at least this long to stop its tasks. */
-const KILL_MS_MIN = 5_000
+/** Minimum time that a disconnected agent takes to stop its tasks. */
+const KILL_TIMEOUT_MIN_MS = 5_000
 
 /**
- * How long a lost allocation may still run, because its agent stops it only after
- * `stop_on_client_after`. Until then it is not replaced: two of it would run at once.
+ * Time that a lost allocation may still run, because its agent stops it only after
+ * `stop_on_client_after`. It is not replaced earlier, so that it never runs twice.
  */
-export function lostWaitMs({ Disconnect, Tasks }: TaskGroup): number | undefined {
+export function stopOnClientWaitMs({ Disconnect, Tasks }: TaskGroup): number | undefined {
   const stopAfterNs = Disconnect?.StopOnClientAfter ?? null
   if (stopAfterNs === null) return undefined
-  const killMs = Tasks.reduce((most, task) => Math.max(most, msFromNs(task.KillTimeout)), 0)
-  return msFromNs(stopAfterNs) + Math.max(KILL_MS_MIN, killMs)
+  const killTimeoutMs = Tasks.reduce(
+    (longest, task) => Math.max(longest, msFromNs(task.KillTimeout)),
+    0,
+  )
+  return msFromNs(stopAfterNs) + Math.max(KILL_TIMEOUT_MIN_MS, killTimeoutMs)
 }
 
-export interface LostContext {
+export interface LostReplacementContext {
   readonly group: TaskGroup
   readonly nowMs: number
-  /** The evaluations that are carried out: what waits for one of them has its turn. */
+  /** IDs of the evaluations that are processed now. */
   readonly evaluationIds: ReadonlySet<string>
-  /** Whether an evaluation that waits for its time is still to be carried out. */
-  readonly isToCome: (evaluationId: string) => boolean
+  /** True if an evaluation with a future `WaitUntil` is still pending. */
+  readonly isPendingEvaluation: (evaluationId: string) => boolean
 }
 
 /**
- * Whether an allocation that was stopped as lost is still to be replaced: `wait` while its agent
- * may run it, `now` afterwards. Others were replaced when they were lost, or were not needed. Only
- * those that had to wait, for their agent or for the budget of their job, have the loss in their
- * history.
+ * Tells whether an allocation that was stopped as lost is still to be replaced: `wait` while its
+ * agent may run it, `now` afterwards. Only allocations that had to wait, for their agent or for the
+ * placement budget, have the loss in their state history.
  *
- * The follow-up measures how long an agent may take. By a clock that was set back meanwhile it
- * comes early, and after it nobody would ask again. One without a follow-up waited for the budget
- * alone.
+ * The follow-up evaluation marks the end of the wait. If the clock was set back it runs early, and
+ * there is no later one. An allocation without a follow-up waited for the budget only.
  */
-export function replacementOfLost(
+export function lostReplacement(
   row: AllocationRow,
-  { group, nowMs, evaluationIds, isToCome }: LostContext,
+  { group, nowMs, evaluationIds, isPendingEvaluation }: LostReplacementContext,
 ): 'wait' | 'now' | 'none' {
   const sinceMs = lostSinceMs(row)
   if (sinceMs === undefined || row.ClientStatus !== 'lost' || isReplaced(row)) return 'none'
-  if (nowMs >= sinceMs + (lostWaitMs(group) ?? 0)) return 'now'
+  if (nowMs >= sinceMs + (stopOnClientWaitMs(group) ?? 0)) return 'now'
   const followUpId = row.FollowupEvalID ?? ''
   if (followUpId === '') return 'now'
-  return evaluationIds.has(followUpId) || !isToCome(followUpId) ? 'now' : 'wait'
+  return evaluationIds.has(followUpId) || !isPendingEvaluation(followUpId) ? 'now' : 'wait'
 }

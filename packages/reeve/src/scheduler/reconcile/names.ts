@@ -1,35 +1,38 @@
 /**
- * The indexes of a group's allocation names: new allocations take the lowest free ones below the
- * count, replacements keep theirs.
+ * Name indexes of a group: new allocations take the lowest free ones below the count, replacements
+ * keep theirs.
  */
-export class NameIndex {
+export class AllocNameIndex {
   readonly #count: number
-  /** How many hold each index: two may, after a promotion for instance. */
+  /** Number of holders of each index; two are possible, for example after a promotion. */
   readonly #holders = new Map<number, number>()
-  #lowest = 0
+  #searchStart = 0
 
   constructor(count: number, taken: Iterable<number>) {
     this.#count = count
-    for (const index of taken) this.#hold(index)
+    for (const index of taken) this.#addHolder(index)
   }
 
-  /** The given index when it is free and below the count, otherwise the lowest that is free. */
-  take(preferred: number | undefined): number {
+  /** Returns the given index if it is free and below the count, otherwise the lowest free one. */
+  claim(preferred: number | undefined): number {
     const index =
       preferred !== undefined && this.#isFree(preferred) ? preferred : this.#lowestFree()
-    this.#hold(index)
+    this.#addHolder(index)
     return index
   }
 
-  /** For who replaces a holder of the index: the same, or a free one when others hold it too. */
-  succeed(index: number): number {
+  /**
+   * Returns the index for the replacement of an allocation: its predecessor's, unless another
+   * allocation also holds it.
+   */
+  inherit(index: number): number {
     const holders = this.#holders.get(index) ?? 0
     if (holders <= 1) return index
     this.#holders.set(index, holders - 1)
-    return this.take(undefined)
+    return this.claim(undefined)
   }
 
-  #hold(index: number): void {
+  #addHolder(index: number): void {
     this.#holders.set(index, (this.#holders.get(index) ?? 0) + 1)
   }
 
@@ -37,9 +40,9 @@ export class NameIndex {
     return index >= 0 && index < this.#count && !this.#holders.has(index)
   }
 
-  /** Indexes never become free again, so the search goes on where it ended. */
+  /** Indexes are not released, so the search continues where it ended. */
   #lowestFree(): number {
-    while (this.#holders.has(this.#lowest)) this.#lowest += 1
-    return this.#lowest
+    while (this.#holders.has(this.#searchStart)) this.#searchStart += 1
+    return this.#searchStart
   }
 }

@@ -1,43 +1,46 @@
 import type { AllocationRow, PublicNode } from '../../model/index.ts'
-import { fateOf, REASONS } from './reasons.ts'
+import { nodeCondition, STOP_DESCRIPTIONS } from './reasons.ts'
 
-/** Why an allocation is to be placed. */
-export type PlacementReason =
+/** Cause of a placement. */
+export type PlacementCause =
   /** The count is not reached. */
   | 'missing'
-  /** A trial beside those that run. */
+  /** A canary. */
   | 'canary'
-  /** In the place of one whose node is gone. */
+  /** Replaces a lost allocation. */
   | 'lost'
-  /** In the place of one whose node is silent, which may come back. */
+  /** Replaces an allocation on a disconnected node, which may reconnect. */
   | 'stranded'
-  /** In the place of one that must leave its node. */
+  /** Replaces an allocation that migrates. */
   | 'migrate'
-  /** In the place of one that failed. */
+  /** Replaces a failed allocation. */
   | 'failed'
-  /** In the place of one that runs an older version. */
+  /** Replaces an allocation of an older version. */
   | 'destructive'
 
 export interface Placement {
-  readonly why: PlacementReason
+  readonly cause: PlacementCause
   readonly index: number
-  /** The one whose place it takes. */
+  /** The replaced allocation. */
   readonly previous?: AllocationRow | undefined
-  /** No other node will do. */
+  /** The only node that is allowed. */
   readonly nodeId?: string | undefined
   readonly canary?: boolean | undefined
-  /** Runs the version before the job's own, which is not rolled out: see `RepairVersions`. */
+  /**
+   * Runs the last deployed version, because the current one is not deployed yet: see
+   * `RepairVersions`.
+   */
   readonly downgrade?: boolean | undefined
 }
 
 export interface Stop {
   readonly row: AllocationRow
   readonly reason: string
-  /** What became of its node: that cannot say how it ended, so the servers do. */
-  readonly lost?: string | undefined
+  /** Condition of the unreachable node; the servers then mark the allocation as lost. */
+  readonly nodeCondition?: string | undefined
 }
 
-export function lostStop(row: AllocationRow, node: PublicNode | undefined): Stop {
-  const fate = fateOf(node)
-  return { row, reason: REASONS.lost(fate), lost: fate }
+export function stopAsLost(row: AllocationRow, node: PublicNode | undefined): Stop {
+  const condition = nodeCondition(node)
+  return { row, reason: STOP_DESCRIPTIONS.lost(condition), nodeCondition: condition }
 }

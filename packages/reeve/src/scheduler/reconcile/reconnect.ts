@@ -1,55 +1,55 @@
 import type { Job, TaskGroup } from '@reeve/contract'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
-import { bestScores, isTerminal, type AllocationRow } from '../../model/index.ts'
-import type { Classified } from './classify.ts'
+import { decodeTopScores, isTerminal, type AllocationRow } from '../../model/index.ts'
+import type { ClassifiedAllocations } from './classify.ts'
 import type { Stop } from './placement.ts'
-import { REASONS } from './reasons.ts'
-import { isOlder, sortByName } from './row-order.ts'
+import { STOP_DESCRIPTIONS } from './reasons.ts'
+import { isFromOlderVersion, sortByNameIndex } from './row-order.ts'
 
-export interface Reconnected {
-  readonly classified: Classified
+export interface ReconnectResult {
+  readonly classified: ClassifiedAllocations
   readonly stops: readonly Stop[]
-  /** Came back and stay. */
-  readonly kept: readonly AllocationRow[]
+  /** Reconnected allocations that stay. */
+  readonly reconnected: readonly AllocationRow[]
 }
 
 /**
- * Allocations whose node is back, against those that stood in for them. One of each pair goes;
- * those that stay count like any other.
+ * Decides between reconnected allocations and their replacements. One side of each pair is stopped;
+ * the others count like any allocation.
  */
-export function resolveReturns(
-  classified: Classified,
+export function reconcileReconnecting(
+  classified: ClassifiedAllocations,
   rows: readonly AllocationRow[],
   context: { readonly job: Job; readonly group: TaskGroup },
-): Reconnected {
-  if (classified.returning.length === 0) return { classified, stops: [], kept: [] }
+): ReconnectResult {
+  if (classified.reconnecting.length === 0) return { classified, stops: [], reconnected: [] }
   const byId = new Map(rows.map((row) => [row.ID, row]))
   const stops: Stop[] = []
-  const kept: AllocationRow[] = []
-  for (const original of classified.returning) {
-    const substitutes = successorsOf(original, byId).filter((row) => !isTerminal(row))
-    if (loses(original, substitutes, context)) {
-      stops.push({ row: original, reason: REASONS.stoodIn })
+  const reconnected: AllocationRow[] = []
+  for (const original of classified.reconnecting) {
+    const replacements = successorsOf(original, byId).filter((row) => !isTerminal(row))
+    if (isReplacementPreferred(original, replacements, context)) {
+      stops.push({ row: original, reason: STOP_DESCRIPTIONS.replacedWhileDisconnected })
       continue
     }
-    kept.push(original)
-    for (const row of substitutes) stops.push({ row, reason: REASONS.reconnected })
+    reconnected.push(original)
+    for (const row of replacements) stops.push({ row, reason: STOP_DESCRIPTIONS.reconnected })
   }
-  const ended = new Set(stops.map((stop) => stop.row))
-  const stay = (row: AllocationRow): boolean => !ended.has(row)
+  const stopped = new Set(stops.map((stop) => stop.row))
+  const isKept = (row: AllocationRow): boolean => !stopped.has(row)
   return {
     stops,
-    kept,
+    reconnected,
     classified: {
       ...classified,
-      keep: sortByName([...classified.keep.filter(stay), ...kept]),
-      migrate: classified.migrate.filter(stay),
-      later: classified.later.filter(({ row }) => stay(row)),
+      keep: sortByNameIndex([...classified.keep.filter(isKept), ...reconnected]),
+      migrate: classified.migrate.filter(isKept),
+      rescheduleLater: classified.rescheduleLater.filter(({ row }) => isKept(row)),
     },
   }
 }
 
-/** Those that stood in for it, one after the other; a broken chain ends it. */
+/** Chain of replacements of an allocation; a missing link ends it. */
 function successorsOf(
   row: AllocationRow,
   byId: ReadonlyMap<string, AllocationRow>,
@@ -64,44 +64,50 @@ function successorsOf(
   return [...chain]
 }
 
-function loses(
+function isReplacementPreferred(
   original: AllocationRow,
-  substitutes: readonly AllocationRow[],
+  replacements: readonly AllocationRow[],
   { job, group }: { readonly job: Job; readonly group: TaskGroup },
 ): boolean {
-  if (original.ClientStatus === 'failed' || isOlder(original, job)) return true
-  const choice = group.Disconnect?.Reconcile ?? 'best_score'
-  return substitutes.some((row) => isBetter(row, original, choice))
+  if (original.ClientStatus === 'failed' || isFromOlderVersion(original, job)) return true
+  const strategy = group.Disconnect?.Reconcile ?? 'best_score'
+  return replacements.some((row) => isPreferred(row, original, strategy))
 }
 
-function isBetter(substitute: AllocationRow, original: AllocationRow, choice: string): boolean {
-  if (substitute.JobVersion !== original.JobVersion)
-    return substitute.JobVersion > original.JobVersion
-  switch (choice) {
+function isPreferred(
+  replacement: AllocationRow,
+  original: AllocationRow,
+  strategy: string,
+): boolean {
+  if (replacement.JobVersion !== original.JobVersion)
+    return replacement.JobVersion > original.JobVersion
+  switch (strategy) {
     case 'keep_original':
       return false
     case 'keep_replacement':
       return true
     case 'longest_running':
-      return startedMs(substitute) < startedMs(original)
+      return startedMs(replacement) < startedMs(original)
     default:
-      return hasBetterScore(substitute, original)
+      return hasBetterScore(replacement, original)
   }
 }
 
-/** One that does not run never takes the place of one that does; equals leave the original. */
-function hasBetterScore(substitute: AllocationRow, original: AllocationRow): boolean {
-  const [other, own] = [substitute, original].map((row) => row.ClientStatus === 'running')
-  if (other !== own) return other === true
-  return scoreOf(substitute) > scoreOf(original)
+/** A running allocation beats one that is not; ties keep the original. */
+function hasBetterScore(replacement: AllocationRow, original: AllocationRow): boolean {
+  const [isReplacementRunning, isOriginalRunning] = [replacement, original].map(
+    (row) => row.ClientStatus === 'running',
+  )
+  if (isReplacementRunning !== isOriginalRunning) return isReplacementRunning === true
+  return scoreOf(replacement) > scoreOf(original)
 }
 
 function scoreOf(row: AllocationRow): number {
-  const best = bestScores(row.Metrics).find(([nodeId]) => nodeId === row.NodeID)
+  const best = decodeTopScores(row.Metrics).find(([nodeId]) => nodeId === row.NodeID)
   return best?.[1] ?? 0
 }
 
-/** When its oldest task began; never, when none has. */
+/** Start time of the oldest task; Infinity if none has started. */
 function startedMs(row: AllocationRow): number {
   const starts = Object.values(row.TaskStates ?? {})
     .map((state) => state.StartedAt ?? ZERO_TIME)

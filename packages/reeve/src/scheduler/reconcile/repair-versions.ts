@@ -1,69 +1,74 @@
 import type { Deployment, Job, TaskGroup } from '@reeve/contract'
 import { groupStateOf, type AllocationRow } from '../../model/index.ts'
-import { isOnTrial } from './canary.ts'
-import type { Rollout } from './rollout.ts'
+import { requiresPromotion } from './canary.ts'
+import type { DeploymentState } from './rollout.ts'
 
-export interface RepairContext {
+export interface RepairVersionsOptions {
   readonly job: Job
-  readonly rollout: Rollout
-  /** Every allocation of the job's ID. */
+  readonly rollout: DeploymentState
+  /** All allocations with the ID of the job. */
   readonly rows: readonly AllocationRow[]
-  /** Versions of the job that are kept, oldest first. */
+  /** Stored versions of the job, oldest first. */
   readonly findVersions: () => readonly Job[]
   readonly findDeployments: () => readonly Deployment[]
-  /** The version that an allocation runs; undefined when it is no longer kept. */
-  readonly findJobOf: (row: AllocationRow) => Job | undefined
+  /** Version that an allocation runs; undefined if it is no longer stored. */
+  readonly jobVersionOf: (row: AllocationRow) => Job | undefined
 }
 
 /**
- * The versions that repair goes on with while the job's own version is not rolled out: its
- * deployment has failed, is paused, or waits for the promotion of its canaries. A deployment that
- * ends or waits ends or delays the roll-out of a version, never the replacement of allocations.
+ * Chooses the version of replacements while the current version is not deployed: its deployment
+ * failed, is paused, or awaits promotion. The end or pause of a deployment affects the rollout of a
+ * version, never the replacement of allocations.
  */
 export class RepairVersions {
-  readonly #context: RepairContext
-  readonly #proven = new Map<string, Job | undefined>()
+  readonly #context: RepairVersionsOptions
+  readonly #deployedVersions = new Map<string, Job | undefined>()
 
-  constructor(context: RepairContext) {
+  constructor(context: RepairVersionsOptions) {
     this.#context = context
   }
 
-  /** The version that a replacement runs; undefined: the job's own. */
+  /** Version of a replacement; undefined: the current one. */
   forReplacement(groupName: string, previous: AllocationRow | undefined): Job | undefined {
     const { job } = this.#context
     if (previous === undefined) return this.forMissing(groupName)
-    const isOwn = previous.JobVersion === job.Version && previous.CreateIndex >= job.CreateIndex
-    // It worked with the job's own version, so the same version replaces it.
-    if (isOwn && previous.DeploymentStatus?.Healthy === true) return undefined
-    return this.#findProven(groupName) ?? (isOwn ? undefined : this.#versionOf(previous))
+    const runsCurrentVersion =
+      previous.JobVersion === job.Version && previous.CreateIndex >= job.CreateIndex
+    // The predecessor was healthy with the current version.
+    if (runsCurrentVersion && previous.DeploymentStatus?.Healthy === true) return undefined
+    return (
+      this.#findDeployedVersion(groupName) ??
+      (runsCurrentVersion ? undefined : this.#versionOf(previous))
+    )
   }
 
   /**
-   * The version of an allocation that has no predecessor. Where no other version was ever rolled
-   * out, one that was given to all before it failed is as good as any; one that was only tried by
-   * canaries, or that waits, is not.
+   * Version of an allocation without a predecessor. If no other version was ever deployed, a failed
+   * version that was deployed without canaries is used; one with unpromoted canaries, or a paused
+   * one, is not.
    */
   forMissing(groupName: string): Job | undefined {
     const { current, isFailed } = this.#context.rollout
-    const proven = this.#findProven(groupName)
-    if (proven !== undefined) return proven
-    const wasGivenToAll = isFailed && !isOnTrial(groupStateOf(current, groupName))
-    return wasGivenToAll ? undefined : this.#newestOlder(groupName)
+    const deployedVersion = this.#findDeployedVersion(groupName)
+    if (deployedVersion !== undefined) return deployedVersion
+    const wasDeployedWithoutCanaries =
+      isFailed && !requiresPromotion(groupStateOf(current, groupName))
+    return wasDeployedWithoutCanaries ? undefined : this.#newestOlderVersion(groupName)
   }
 
-  #findProven(groupName: string): Job | undefined {
-    if (this.#proven.has(groupName)) return this.#proven.get(groupName)
+  #findDeployedVersion(groupName: string): Job | undefined {
+    if (this.#deployedVersions.has(groupName)) return this.#deployedVersions.get(groupName)
     const { job, rollout, findVersions, findDeployments } = this.#context
-    const found = provenVersion(job, groupName, {
+    const found = lastDeployedVersion(job, groupName, {
       versions: findVersions(),
       deployments: findDeployments(),
       needsStable: rollout.isFailed,
     })
-    this.#proven.set(groupName, found)
+    this.#deployedVersions.set(groupName, found)
     return found
   }
 
-  #newestOlder(groupName: string): Job | undefined {
+  #newestOlderVersion(groupName: string): Job | undefined {
     const { rows } = this.#context
     let newest: AllocationRow | undefined
     for (const row of rows)
@@ -74,56 +79,56 @@ export class RepairVersions {
   }
 
   #versionOf(row: AllocationRow): Job | undefined {
-    return this.#isOlderVersion(row) ? this.#context.findJobOf(row) : undefined
+    return this.#isOlderVersion(row) ? this.#context.jobVersionOf(row) : undefined
   }
 
-  /** A version number says nothing across a purge: the old job of that number was another one. */
+  /** Version numbers are not comparable across a purge of the job. */
   #isOlderVersion(row: AllocationRow): boolean {
     const { job } = this.#context
     return row.CreateIndex >= job.CreateIndex && row.JobVersion < job.Version
   }
 }
 
-export interface KnownVersions {
+export interface KeptVersions {
   /** Oldest first. */
   readonly versions: readonly Job[]
   readonly deployments: readonly Deployment[]
   /**
-   * Whether only a stable version will do. After a failure one that was given to all and never
-   * proved itself is no better, and the record of its deployment is collected after a while.
+   * Whether only a stable version is acceptable. After a failure, a version that was deployed but
+   * never became stable is no better; its deployment record may also be collected.
    */
   readonly needsStable: boolean
 }
 
 /**
- * The newest version before the job's own that was rolled out: stable, promoted, or given to all
- * without canaries. Undefined when none is kept.
+ * Returns the newest earlier version that was deployed: stable, promoted, or deployed without
+ * canaries. Undefined if none is stored.
  */
-function provenVersion(
+function lastDeployedVersion(
   job: Job,
   groupName: string,
-  { versions, deployments, needsStable }: KnownVersions,
+  { versions, deployments, needsStable }: KeptVersions,
 ): Job | undefined {
   const byVersion = new Map(
     deployments
       .filter((one) => one.JobCreateIndex === job.CreateIndex)
       .map((one) => [one.JobVersion, one]),
   )
-  const usable = versions.filter(
+  const candidates = versions.filter(
     (version) =>
       version.CreateIndex === job.CreateIndex &&
       version.Version < job.Version &&
       !version.Stop &&
       groupOf(version, groupName) !== undefined,
   )
-  const stable = usable.findLast((version) => version.Stable)
+  const stable = candidates.findLast((version) => version.Stable)
   if (needsStable) return stable
-  return usable.findLast(
-    (version) => version === stable || wasRolledOut(byVersion.get(version.Version), groupName),
+  return candidates.findLast(
+    (version) => version === stable || wasDeployed(byVersion.get(version.Version), groupName),
   )
 }
 
-function wasRolledOut(deployment: Deployment | undefined, groupName: string): boolean {
+function wasDeployed(deployment: Deployment | undefined, groupName: string): boolean {
   const state = groupStateOf(deployment, groupName)
   if (state === undefined || deployment?.Status === 'failed') return false
   return state.Promoted || state.DesiredCanaries === 0

@@ -1,28 +1,28 @@
 import type { Deployment, DeploymentGroupState, Job, TaskGroup } from '@reeve/contract'
 import type { IdSource } from '@reeve/kit/clock.ts'
 import {
-  completeInRegion,
-  DEPLOYMENT_TEXTS,
+  blockOnOtherRegions,
+  DEPLOYMENT_DESCRIPTIONS,
   endDeployment,
   isActiveDeployment,
-  isCoordinated,
+  hasMultiregionStrategy,
   newDeployment,
-  runningText,
+  runningDescription,
   withGroupStates,
 } from '../../model/index.ts'
 
-/** How the roll-out of the job's version stands before anything is decided. */
-export interface Rollout {
-  /** The deployment of this very version, unless it has ended well. */
+/** State of the deployment of the current version before any decision. */
+export interface DeploymentState {
+  /** Deployment of the current version, unless it was successful or cancelled. */
   readonly current: Deployment | undefined
   readonly isActive: boolean
   readonly isPaused: boolean
   readonly isFailed: boolean
-  /** The deployment of another version that this one puts an end to. */
+  /** Deployment of another version that is cancelled by this one. */
   readonly cancelled: Deployment | undefined
 }
 
-const NO_ROLLOUT: Rollout = {
+const NO_DEPLOYMENT: DeploymentState = {
   current: undefined,
   isActive: false,
   isPaused: false,
@@ -30,51 +30,55 @@ const NO_ROLLOUT: Rollout = {
   cancelled: undefined,
 }
 
-/** Which deployment goes on, and which ends. `job` is undefined when it is stopped or purged. */
-export function rolloutOf(
+/**
+ * Determines which deployment continues and which is cancelled. `job` is undefined if it is stopped
+ * or purged.
+ */
+export function deploymentStateOf(
   job: Job | undefined,
   latest: Deployment | undefined,
   nowMs: number,
-): Rollout {
-  if (latest === undefined) return NO_ROLLOUT
+): DeploymentState {
+  if (latest === undefined) return NO_DEPLOYMENT
   const isActive = isActiveDeployment(latest)
-  const isOwn =
+  const isOfThisVersion =
     job !== undefined &&
     latest.JobVersion === job.Version &&
     latest.JobCreateIndex === job.CreateIndex
-  if (!isOwn) {
-    const text = job === undefined ? DEPLOYMENT_TEXTS.jobStopped : DEPLOYMENT_TEXTS.newerVersion
-    const end = { status: 'cancelled', text, timeMs: nowMs } as const
-    return { ...NO_ROLLOUT, cancelled: isActive ? endDeployment(latest, end) : undefined }
+  if (!isOfThisVersion) {
+    const text =
+      job === undefined ? DEPLOYMENT_DESCRIPTIONS.jobStopped : DEPLOYMENT_DESCRIPTIONS.newerVersion
+    const end = { status: 'cancelled', description: text, timeMs: nowMs } as const
+    return { ...NO_DEPLOYMENT, cancelled: isActive ? endDeployment(latest, end) : undefined }
   }
   const isFailed = latest.Status === 'failed'
-  // One that has ended well has nothing left to say, nor has one that was given up.
-  if (!isActive && !isFailed) return NO_ROLLOUT
+  // A successful or cancelled deployment does not constrain scheduling.
+  if (!isActive && !isFailed) return NO_DEPLOYMENT
   const isPaused = ['paused', 'pending', 'initializing'].includes(latest.Status)
   return { current: latest, isActive, isPaused, isFailed, cancelled: undefined }
 }
 
-/** Whether new versions of the group are rolled out step by step. */
-export function isDeployed(job: Job, { Update }: TaskGroup): boolean {
+/** True if new versions of the group are rolled out with deployments. */
+export function usesDeployments(job: Job, { Update }: TaskGroup): boolean {
   const hasDeployments = job.Type === 'service' || job.Type === 'system'
   return hasDeployments && Update !== null && Update.MaxParallel > 0
 }
 
-/** What one group adds to the roll-out. */
-export interface GroupRollout {
+/** Change of one group in a deployment. */
+export interface GroupDeploymentChange {
   readonly group: string
-  /** Its new state; undefined: as it was. */
+  /** New group state; undefined if unchanged. */
   readonly state: DeploymentGroupState | undefined
-  /** Nothing is left to do, and enough of it is healthy. */
-  readonly isDone: boolean
+  /** True if nothing is left to do and enough allocations are healthy. */
+  readonly isComplete: boolean
 }
 
-export interface DeploymentDecision {
-  /** What new and updated allocations belong to; undefined while nothing is rolled out. */
+export interface DeploymentPlan {
+  /** Deployment of new and updated allocations; undefined if none is active. */
   readonly active: Deployment | undefined
-  /** The deployment that the plan makes or changes. */
+  /** Deployment that the plan creates or updates. */
   readonly written: Deployment | undefined
-  /** The deployment that the plan brings to its end. */
+  /** Deployment that the plan completes. */
   readonly ended: Deployment | undefined
 }
 
@@ -85,46 +89,49 @@ export interface DeploymentContext {
   readonly priority: number
 }
 
-/** One deployment spans all groups. */
-export function decideDeployment(
-  rollout: Rollout,
-  groups: readonly GroupRollout[],
+/** Plans the deployment of the job, which spans all groups. */
+export function planDeployment(
+  rollout: DeploymentState,
+  groups: readonly GroupDeploymentChange[],
   context: DeploymentContext,
-): DeploymentDecision {
+): DeploymentPlan {
   const { current, isActive } = rollout
   const states = new Map(
     groups.flatMap(({ group, state }) => (state === undefined ? [] : [[group, state] as const])),
   )
-  const written = states.size > 0 ? withStates(current ?? begun(context), states) : undefined
+  const written =
+    states.size > 0
+      ? withGroupStatesAndDescription(current ?? startDeployment(context), states)
+      : undefined
   if (written === undefined && !isActive)
     return { active: undefined, written: undefined, ended: undefined }
   const active = written ?? current
   const isRolling = current?.Status === 'running' || current?.Status === 'unblocking'
-  const isDone = isRolling && groups.every((group) => group.isDone)
+  const isDone = isRolling && groups.every((group) => group.isComplete)
   if (active === undefined || !isDone) return { active, written, ended: undefined }
-  if (active.Status === 'running' && isCoordinated(context.job))
-    return { active, written: completeInRegion(active, context.nowMs), ended: undefined }
-  // Also when this very run found that less is wanted: nothing would wake the next one.
-  const end = { status: 'successful', text: DEPLOYMENT_TEXTS.successful } as const
+  if (active.Status === 'running' && hasMultiregionStrategy(context.job))
+    return { active, written: blockOnOtherRegions(active, context.nowMs), ended: undefined }
+  // Ends also if this run reduced the count: no later event would trigger an evaluation.
+  const end = { status: 'successful', description: DEPLOYMENT_DESCRIPTIONS.successful } as const
   const ended = endDeployment(active, { ...end, timeMs: context.nowMs })
   return { active: undefined, written: undefined, ended }
 }
 
-function begun({ job, ids, nowMs, priority }: DeploymentContext): Deployment {
+function startDeployment({ job, ids, nowMs, priority }: DeploymentContext): Deployment {
   return newDeployment(job, { id: ids.uuid(), timeMs: nowMs, priority })
 }
 
-function withStates(
+function withGroupStatesAndDescription(
   deployment: Deployment,
   states: ReadonlyMap<string, DeploymentGroupState>,
 ): Deployment {
   const next = withGroupStates(deployment, states)
   if (next.Status !== 'running') return next
-  return { ...next, StatusDescription: runningText(next) }
+  return { ...next, StatusDescription: runningDescription(next) }
 }
 
-/** Enough of the group is healthy, and its canaries were promoted. */
-export function isRolledOut(state: DeploymentGroupState | undefined): boolean {
+/** True if enough allocations of the group are healthy and its canaries were promoted. */
+export function isGroupHealthy(state: DeploymentGroupState | undefined): boolean {
   if (state === undefined) return true
   if (state.DesiredCanaries > 0 && !state.Promoted) return false
   return state.HealthyAllocs >= Math.max(state.DesiredTotal, state.DesiredCanaries)

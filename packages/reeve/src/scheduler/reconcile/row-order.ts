@@ -7,10 +7,10 @@ import {
   type AllocationRow,
 } from '../../model/index.ts'
 
-/** By index, then by age, then by ID: a total order. Each name is read once. */
-export function sortByName(rows: readonly AllocationRow[]): readonly AllocationRow[] {
+/** Sorts by name index, create index and ID: a total order. */
+export function sortByNameIndex(rows: readonly AllocationRow[]): readonly AllocationRow[] {
   return rows
-    .map((row) => ({ row, index: indexOf(row) }))
+    .map((row) => ({ row, index: nameIndexOf(row) }))
     .toSorted(
       (a, b) =>
         a.index - b.index ||
@@ -20,33 +20,31 @@ export function sortByName(rows: readonly AllocationRow[]): readonly AllocationR
     .map(({ row }) => row)
 }
 
-/** The rows of each group, in whatever order they came. */
+/** Groups rows by task group, keeping their order. */
 export function rowsByGroup(
   rows: readonly AllocationRow[],
 ): ReadonlyMap<string, readonly AllocationRow[]> {
   const groups = new Map<string, AllocationRow[]>()
   for (const row of rows) {
-    const known = groups.get(row.TaskGroup)
-    if (known === undefined) groups.set(row.TaskGroup, [row])
-    else known.push(row)
+    const group = groups.get(row.TaskGroup)
+    if (group === undefined) groups.set(row.TaskGroup, [row])
+    else group.push(row)
   }
   return groups
 }
 
-export function indexOf(row: AllocationRow): number {
+export function nameIndexOf(row: AllocationRow): number {
   return allocationIndex(row.Name)
 }
 
-/**
- * Of an earlier version, or of a job of the same ID that was purged before this one was registered.
- */
-export function isOlder(row: AllocationRow, job: Job): boolean {
+/** True for allocations of an earlier version, or of an earlier job with the same ID. */
+export function isFromOlderVersion(row: AllocationRow, job: Job): boolean {
   return row.CreateIndex < job.CreateIndex || row.JobVersion < job.Version
 }
 
-/** Of this version, and ended though nobody told it to. */
-export function endedByItself(row: AllocationRow, job: Job): boolean {
-  return isClientTerminal(row) && !isServerTerminal(row) && !isOlder(row, job)
+/** True for allocations of the current version that terminated without being stopped. */
+export function exitedUnasked(row: AllocationRow, job: Job): boolean {
+  return isClientTerminal(row) && !isServerTerminal(row) && !isFromOlderVersion(row, job)
 }
 
 export function isReplaced(row: AllocationRow): boolean {

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anAllocation } from '../../../test/build/index.ts'
 import type { AllocationRow } from '../../model/index.ts'
-import { chooseSurplus } from './surplus.ts'
+import { chooseAllocationsToStop } from './surplus.ts'
 
 interface Case {
   readonly name: string
-  /** The indexes of those that stay where they are, of canaries, and of those that must move. */
+  /** Name indexes of staying allocations, of canaries, and of migrating ones. */
   readonly keep?: readonly number[]
   readonly canaries?: readonly number[]
   readonly migrate?: readonly number[]
-  /** Of `keep`: those that have failed, and those that have finished. */
+  /** Failed and completed ones among `keep`. */
   readonly failed?: readonly number[]
   readonly complete?: readonly number[]
   readonly count: number
@@ -92,6 +92,6 @@ for (const c of cases)
     const keep: AllocationRow[] = [...rowsOf('keep', c.keep ?? [], statusOf), ...canaries]
     const migrate = rowsOf('migrate', c.migrate ?? [], () => 'running')
     const promoted = new Set(canaries.map(({ ID }) => ID))
-    const surplus = [...chooseSurplus({ keep, migrate }, c.count, promoted)]
+    const surplus = [...chooseAllocationsToStop({ keep, migrate }, c.count, promoted)]
     assert.deepEqual(surplus.map(({ ID }) => ID.replace(/ \d+$/, '')).toSorted(), c.want.toSorted())
   })

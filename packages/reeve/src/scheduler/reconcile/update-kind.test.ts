@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job, Task, TaskGroup } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
-import { needsReplacement } from './update-kind.ts'
+import { isDestructiveUpdate } from './update-kind.ts'
 
 interface Change {
   readonly name: string
@@ -70,7 +70,7 @@ const destructive: readonly Change[] = [
 ]
 for (const change of destructive)
   test(`update: ${change.name} replaces`, () => {
-    assert.equal(needsReplacement(build({}), build(change), 'app'), true)
+    assert.equal(isDestructiveUpdate(build({}), build(change), 'app'), true)
   })
 
 const inPlace: readonly Change[] = [
@@ -98,5 +98,5 @@ const inPlace: readonly Change[] = [
 ]
 for (const change of inPlace)
   test(`update: ${change.name} does not replace`, () => {
-    assert.equal(needsReplacement(build({}), build(change), 'app'), false)
+    assert.equal(isDestructiveUpdate(build({}), build(change), 'app'), false)
   })

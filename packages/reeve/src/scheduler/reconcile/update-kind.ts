@@ -5,80 +5,82 @@ import {
   isServerTerminal,
   type AllocationRow,
 } from '../../model/index.ts'
-import { isOlder } from './row-order.ts'
+import { isFromOlderVersion } from './row-order.ts'
 
-export type UpdateKind = 'none' | 'in-place' | 'destructive'
+export type UpdateType = 'none' | 'in-place' | 'destructive'
 
-export interface UpdateKindOptions {
+export interface UpdateClassifierOptions {
   readonly job: Job
-  /** The version that an allocation runs; undefined when it is no longer kept. */
-  readonly findJobOf: (row: AllocationRow) => Job | undefined
-  /** Whether the allocation's node would still take the new version of its group. */
-  readonly canStay: (row: AllocationRow, group: TaskGroup) => boolean
+  /** Version that an allocation runs; undefined if it is no longer stored. */
+  readonly jobVersionOf: (row: AllocationRow) => Job | undefined
+  /** True if the new version of the group fits on the node of the allocation. */
+  readonly fitsInPlace: (row: AllocationRow, group: TaskGroup) => boolean
 }
 
 /**
- * What a new version of the job means for its allocations. Versions are compared once, not once
- * for each of the thousands of allocations that run them.
+ * Classifies the update of allocations to a new version. Versions are compared once and cached, not
+ * once per allocation.
  */
-export class UpdateKinds {
-  readonly #options: UpdateKindOptions
-  readonly #replaces = new Map<string, boolean>()
+export class UpdateClassifier {
+  readonly #options: UpdateClassifierOptions
+  readonly #isDestructiveByVersion = new Map<string, boolean>()
 
-  constructor(options: UpdateKindOptions) {
+  constructor(options: UpdateClassifierOptions) {
     this.#options = options
   }
 
-  of(row: AllocationRow, group: TaskGroup): UpdateKind {
-    const { job, canStay } = this.#options
-    if (!isOlder(row, job) || isServerTerminal(row)) return 'none'
-    // Who cannot be reached is updated when it is back, or stopped.
+  classify(row: AllocationRow, group: TaskGroup): UpdateType {
+    const { job, fitsInPlace } = this.#options
+    if (!isFromOlderVersion(row, job) || isServerTerminal(row)) return 'none'
+    // Unreachable allocations are updated after they reconnect, or stopped.
     if (row.ClientStatus === 'unknown') return 'none'
-    if (this.#needsReplacement(row, group)) return 'destructive'
+    if (this.#isDestructive(row, group)) return 'destructive'
     if (isClientTerminal(row)) return 'none'
-    return canStay(row, group) ? 'in-place' : 'destructive'
+    return fitsInPlace(row, group) ? 'in-place' : 'destructive'
   }
 
-  #needsReplacement(row: AllocationRow, group: TaskGroup): boolean {
-    const { job, findJobOf } = this.#options
-    // A version number says nothing across a purge: the old job of that number may be another one.
+  #isDestructive(row: AllocationRow, group: TaskGroup): boolean {
+    const { job, jobVersionOf } = this.#options
+    // Version numbers are not comparable across a purge of the job.
     if (row.CreateIndex < job.CreateIndex) return true
     const key = `${row.JobVersion} ${group.Name}`
-    const known = this.#replaces.get(key)
-    if (known !== undefined) return known
-    const before = findJobOf(row)
-    const replaces = before === undefined || needsReplacement(before, job, group.Name)
-    this.#replaces.set(key, replaces)
-    return replaces
+    const cached = this.#isDestructiveByVersion.get(key)
+    if (cached !== undefined) return cached
+    const before = jobVersionOf(row)
+    const isDestructive = before === undefined || isDestructiveUpdate(before, job, group.Name)
+    this.#isDestructiveByVersion.set(key, isDestructive)
+    return isDestructive
   }
 }
 
 /**
- * Whether a running allocation of one version of a group can become one of another without being
- * replaced. Fields that are not listed here, such as counts, services and constraints, an agent can
- * take over while the tasks run.
+ * True if the update of a group needs new allocations. Fields that are not compared here, such as
+ * counts, services and constraints, can be updated on a running allocation.
  */
-export function needsReplacement(before: Job, after: Job, groupName: string): boolean {
-  const [old, next] = [groupOf(before, groupName), groupOf(after, groupName)]
+export function isDestructiveUpdate(before: Job, after: Job, groupName: string): boolean {
+  const [old, next] = [groupNamed(before, groupName), groupNamed(after, groupName)]
   if (old === undefined || next === undefined) return true
-  if (!isEqual(groupTraits(old), groupTraits(next))) return true
+  if (!isEqual(destructiveGroupFields(old), destructiveGroupFields(next))) return true
   const tasks = new Map(old.Tasks.map((task) => [task.Name, task]))
   return next.Tasks.some((task) => {
-    const same = tasks.get(task.Name)
-    if (same === undefined) return true
-    return !isEqual(taskTraits(same, old, before), taskTraits(task, next, after))
+    const oldTask = tasks.get(task.Name)
+    if (oldTask === undefined) return true
+    return !isEqual(
+      destructiveTaskFields(oldTask, old, before),
+      destructiveTaskFields(task, next, after),
+    )
   })
 }
 
-function groupOf(job: Job, name: string): TaskGroup | undefined {
+function groupNamed(job: Job, name: string): TaskGroup | undefined {
   return job.TaskGroups.find((group) => group.Name === name)
 }
 
-function groupTraits(group: TaskGroup) {
+function destructiveGroupFields(group: TaskGroup) {
   return {
     tasks: group.Tasks.length,
     disk: group.EphemeralDisk,
-    networks: group.Networks?.map(networkTraits) ?? null,
+    networks: group.Networks?.map(destructiveNetworkFields) ?? null,
     volumes: group.Volumes,
     discovery: group.Discovery,
     connect: (group.Services ?? [])
@@ -88,7 +90,7 @@ function groupTraits(group: TaskGroup) {
   }
 }
 
-function taskTraits(task: Task, group: TaskGroup, job: Job) {
+function destructiveTaskFields(task: Task, group: TaskGroup, job: Job) {
   const { CPU, Cores, MemoryMB, MemoryMaxMB, Devices, NUMA, SecretsMB, Networks } = task.Resources
   return {
     driver: task.Driver,
@@ -101,10 +103,10 @@ function taskTraits(task: Task, group: TaskGroup, job: Job) {
     templates: task.Templates,
     storagePlugin: task.CSIPluginConfig,
     volumeMounts: task.VolumeMounts,
-    // What the task sees: its own keys over those of its group over those of its job.
+    // Metadata visible to the task: task keys override group keys, which override job keys.
     meta: { ...job.Meta, ...group.Meta, ...task.Meta },
     resources: { CPU, Cores, MemoryMB, MemoryMaxMB, Devices, NUMA, SecretsMB },
-    networks: Networks?.map(networkTraits) ?? null,
+    networks: Networks?.map(destructiveNetworkFields) ?? null,
     identity: task.Identity,
     identities: task.Identities,
     logsDisabled: task.LogConfig.Disabled,
@@ -112,8 +114,8 @@ function taskTraits(task: Task, group: TaskGroup, job: Job) {
   }
 }
 
-/** A dynamic port's number was chosen by us, so it is no part of what was asked for. */
-function networkTraits(network: NetworkResource) {
+/** Dynamic port numbers are assigned by the scheduler, so they are not compared. */
+function destructiveNetworkFields(network: NetworkResource) {
   const { Mode, MBits, Hostname, DNS, CNI, ReservedPorts, DynamicPorts } = network
   const dynamic = (DynamicPorts ?? []).map((port: Port) => ({ ...port, Value: 0 }))
   return { Mode, MBits, Hostname, DNS, CNI, ReservedPorts, dynamic }

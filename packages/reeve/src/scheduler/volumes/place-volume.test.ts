@@ -21,7 +21,7 @@ const cases: readonly {
   readonly name: string
   readonly nodes: readonly Node[]
   readonly volumes?: readonly HostVolumeRecord[]
-  /** 100 GB of disk: a node has room for one volume of it. */
+  /** 100 GB of disk: enough for one volume per node. */
   readonly minBytes?: number
   readonly chosen?: number
   readonly refused?: Readonly<Record<string, number>>

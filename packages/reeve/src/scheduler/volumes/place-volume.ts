@@ -9,20 +9,20 @@ import {
 import { constraintText } from '../feasible/node-rules.ts'
 import { capacityOf } from '../rank/group-ask.ts'
 
-/** What is on a node already, as far as a new volume shares it. */
-export interface VolumeNeighbours {
-  /** The dynamic volumes of the node, those too that it has yet to make. */
+/** Volumes and usage of nodes. */
+export interface NodeVolumeUsage {
+  /** Dynamic volumes of the node, including those not yet created. */
   readonly volumesOn: (nodeId: string) => readonly HostVolumeRecord[]
   readonly usageOn: (nodeId: string) => NodeUsage
 }
 
-/** What a new volume asks of its node. */
-export type VolumeAsk = Pick<
+/** Node requirements of a new volume. */
+export type VolumeRequirements = Pick<
   HostVolumeRecord,
   'Name' | 'PluginID' | 'Constraints' | 'RequestedCapacityMinBytes'
 >
 
-/** The node that takes a volume, or why none does: how many nodes each reason has refused. */
+/** The chosen node, or the number of nodes rejected by each reason. */
 export type VolumePlacement =
   | { readonly node: PublicNode }
   | { readonly node: undefined; readonly refused: ReadonlyMap<string, number> }
@@ -30,28 +30,28 @@ export type VolumePlacement =
 const BYTES_PER_MB = 1024 * 1024
 
 /**
- * Chooses the node of a volume: of those that meet its constraints and have its plugin and room,
- * the one with the fewest volumes; among equals the lowest ID.
+ * Chooses the node for a volume: among feasible nodes with enough disk space, the one with the
+ * fewest volumes; ties go to the lowest ID.
  */
 export function placeVolume(
   nodes: readonly PublicNode[],
-  ask: VolumeAsk,
-  neighbours: VolumeNeighbours,
+  requirements: VolumeRequirements,
+  usage: NodeVolumeUsage,
 ): VolumePlacement {
-  const check = volumeNodeCheck(ask, neighbours)
-  const refused = new Map<string, number>()
+  const check = volumeNodeCheck(requirements, usage)
+  const rejections = new Map<string, number>()
   let best: { readonly node: PublicNode; readonly volumes: number } | undefined
   for (const node of nodes) {
     const reason = check(node)
     if (reason !== undefined) {
-      refused.set(reason, (refused.get(reason) ?? 0) + 1)
+      rejections.set(reason, (rejections.get(reason) ?? 0) + 1)
       continue
     }
-    const volumes = neighbours.volumesOn(node.ID).length
-    if (best !== undefined && !isBetter({ node, volumes }, best)) continue
+    const volumes = usage.volumesOn(node.ID).length
+    if (best !== undefined && !hasFewerVolumes({ node, volumes }, best)) continue
     best = { node, volumes }
   }
-  return best === undefined ? { node: undefined, refused } : { node: best.node }
+  return best === undefined ? { node: undefined, refused: rejections } : { node: best.node }
 }
 
 interface Ranked {
@@ -59,29 +59,30 @@ interface Ranked {
   readonly volumes: number
 }
 
-function isBetter(one: Ranked, other: Ranked): boolean {
+function hasFewerVolumes(one: Ranked, other: Ranked): boolean {
   if (one.volumes !== other.volumes) return one.volumes < other.volumes
   return one.node.ID < other.node.ID
 }
 
-/** Says why a node cannot take the volume; undefined when it can. */
+/** Returns why a node cannot create the volume; undefined if it can. */
 export function volumeNodeCheck(
-  ask: VolumeAsk,
-  neighbours: VolumeNeighbours,
+  requirements: VolumeRequirements,
+  usage: NodeVolumeUsage,
 ): (node: PublicNode) => string | undefined {
-  const constraints = (ask.Constraints ?? []).map(constraintCheck)
-  const plugin = volumePluginAttribute(ask.PluginID || 'mkdir')
+  const constraints = (requirements.Constraints ?? []).map(constraintCheck)
+  const plugin = volumePluginAttribute(requirements.PluginID || 'mkdir')
   return (node) => {
     if (!Object.hasOwn(node.Attributes, plugin))
-      return ask.PluginID === ''
+      return requirements.PluginID === ''
         ? 'agent does not support dynamic host volumes'
-        : `missing volume plugin "${ask.PluginID}"`
+        : `missing volume plugin "${requirements.PluginID}"`
     for (const check of constraints) {
       const reason = check(node)
       if (reason !== undefined) return reason
     }
-    if (hasName(node, ask.Name, neighbours)) return `volume name "${ask.Name}" is already in use`
-    if (ask.RequestedCapacityMinBytes > freeBytes(node, neighbours)) return 'not enough disk'
+    if (hasName(node, requirements.Name, usage))
+      return `volume name "${requirements.Name}" is already in use`
+    if (requirements.RequestedCapacityMinBytes > freeBytes(node, usage)) return 'not enough disk'
     return undefined
   }
 }
@@ -94,14 +95,10 @@ function constraintCheck(constraint: Constraint): (node: PublicNode) => string |
   return (node) => (meets(left(node), right(node)) ? undefined : text)
 }
 
-function hasName(
-  { ID, HostVolumes }: PublicNode,
-  name: string,
-  neighbours: VolumeNeighbours,
-): boolean {
+function hasName({ ID, HostVolumes }: PublicNode, name: string, usage: NodeVolumeUsage): boolean {
   return (
     Object.hasOwn(HostVolumes ?? {}, name) ||
-    neighbours.volumesOn(ID).some((volume) => volume.Name === name)
+    usage.volumesOn(ID).some((volume) => volume.Name === name)
   )
 }
 
@@ -109,12 +106,12 @@ function hasName(
  * Returns the disk space that is not reserved, allocated, or promised to volumes. Registered
  * directories do not count: they may be on any file system.
  */
-function freeBytes(node: PublicNode, { volumesOn, usageOn }: VolumeNeighbours): number {
-  const promised = volumesOn(node.ID)
+function freeBytes(node: PublicNode, { volumesOn, usageOn }: NodeVolumeUsage): number {
+  const promisedBytes = volumesOn(node.ID)
     .filter(({ PluginID }) => PluginID !== '')
     .map(({ CapacityBytes, RequestedCapacityMinBytes }) =>
       Math.max(CapacityBytes, RequestedCapacityMinBytes),
     )
   const freeMB = capacityOf(node).diskMB - usageOn(node.ID).diskMB
-  return freeMB * BYTES_PER_MB - promised.reduce((sum, bytes) => sum + bytes, 0)
+  return freeMB * BYTES_PER_MB - promisedBytes.reduce((sum, bytes) => sum + bytes, 0)
 }

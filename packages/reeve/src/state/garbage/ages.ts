@@ -1,10 +1,10 @@
 const HOUR_MS = 3_600_000
 
-/** How long things are kept after their end. */
-export interface GarbageAges {
-  /** Since an evaluation, or an allocation of it, last changed. */
+/** How long ended objects are kept before garbage collection. */
+export interface GcThresholds {
+  /** Since the last change of an evaluation or of one of its allocations. */
   readonly evaluationMs: number
-  /** The same for batch and sysbatch jobs. */
+  /** Same as `evaluationMs`, for batch and sysbatch jobs. */
   readonly batchEvaluationMs: number
   /** Since the job was submitted. */
   readonly jobMs: number
@@ -14,7 +14,7 @@ export interface GarbageAges {
   readonly nodeMs: number
 }
 
-export const GARBAGE_AGES: GarbageAges = {
+export const DEFAULT_GC_THRESHOLDS: GcThresholds = {
   evaluationMs: HOUR_MS,
   batchEvaluationMs: 24 * HOUR_MS,
   jobMs: 4 * HOUR_MS,
@@ -22,8 +22,8 @@ export const GARBAGE_AGES: GarbageAges = {
   nodeMs: 24 * HOUR_MS,
 }
 
-/** What an operator who asks for a collection means: everything that has ended. */
-export const NO_AGES: GarbageAges = {
+/** Thresholds of a forced collection: collects everything that has ended. */
+export const ZERO_GC_THRESHOLDS: GcThresholds = {
   evaluationMs: 0,
   batchEvaluationMs: 0,
   jobMs: 0,

@@ -1,61 +1,64 @@
-import type { Round } from './round.ts'
+import type { GcContext } from './round.ts'
 
-/** A row that goes with others. */
-export interface Member {
+/** A row that is deleted together with others. */
+export interface GcRow {
   readonly table: 'allocations' | 'evaluations' | 'deployments'
   readonly id: string
 }
 
-/** Rows that go together or not at all, and how far a collection is with them. */
-export interface Bundle {
-  readonly members: readonly Member[]
-  /** How many have been looked at, and may go. */
+/** Rows that are deleted all or none, with the progress of the collection. */
+export interface AtomicRows {
+  readonly rows: readonly GcRow[]
+  /** Number of rows checked so far; all of them may be deleted. */
   readonly checked: number
   readonly removed: number
 }
 
-export function newBundle(members: readonly Member[]): Bundle {
-  return { members, checked: 0, removed: 0 }
+export function newAtomicRows(members: readonly GcRow[]): AtomicRows {
+  return { rows: members, checked: 0, removed: 0 }
 }
 
-/** All of it was removed, something of it is needed, or a later slice goes on from here. */
-export type Collected = 'done' | 'needed' | Bundle
+/**
+ * `done`: all rows were deleted. `needed`: at least one row is in use, so none is deleted.
+ * Otherwise a later batch continues from here.
+ */
+export type GcProgress = 'done' | 'needed' | AtomicRows
 
 /**
- * Looks at every member first and removes them only when none is needed. A large bundle takes
- * several slices for either: what has ended does not begin again meanwhile.
+ * Checks every row first and deletes them only if none is needed. A large set takes several batches
+ * for each phase; rows that have ended do not become active again meanwhile.
  */
-export function collectBundle(
-  { slice }: Round,
-  bundle: Bundle,
-  isNeeded: (member: Member) => boolean,
-): Collected {
-  const { members } = bundle
-  let { checked, removed } = bundle
-  for (const member of members.slice(checked)) {
-    if (!slice.hasRoom) return { members, checked, removed }
-    slice.decode()
+export function collectAllOrNothing(
+  { slice }: GcContext,
+  rows: AtomicRows,
+  isNeeded: (member: GcRow) => boolean,
+): GcProgress {
+  const { rows: allRows } = rows
+  let { checked, removed } = rows
+  for (const member of allRows.slice(checked)) {
+    if (!slice.hasBudget) return { rows: allRows, checked, removed }
+    slice.chargeDecode()
     if (isNeeded(member)) return 'needed'
     checked += 1
   }
-  for (const member of members.slice(removed)) {
-    if (!slice.hasRoom) return { members, checked, removed }
+  for (const member of allRows.slice(removed)) {
+    if (!slice.hasBudget) return { rows: allRows, checked, removed }
     slice.remove(member.table, member.id)
     removed += 1
   }
   return 'done'
 }
 
-/** Removes each member that may go, whatever becomes of the others. */
+/** Deletes each collectable row independently of the others. */
 export function collectEach(
-  { slice }: Round,
-  bundle: Bundle,
-  mayGo: (member: Member) => boolean,
-): Collected {
-  let { checked } = bundle
-  for (const member of bundle.members.slice(checked)) {
-    if (!slice.hasRoom) return { ...bundle, checked }
-    slice.decode()
+  { slice }: GcContext,
+  rows: AtomicRows,
+  mayGo: (member: GcRow) => boolean,
+): GcProgress {
+  let { checked } = rows
+  for (const member of rows.rows.slice(checked)) {
+    if (!slice.hasBudget) return { ...rows, checked }
+    slice.chargeDecode()
     if (mayGo(member)) slice.remove(member.table, member.id)
     checked += 1
   }

@@ -1,48 +1,49 @@
 import type { Author } from '../audit-entry.ts'
 import type { Store } from '../store.ts'
-import type { GarbageAges } from './ages.ts'
-import { decideGarbage, firstCursor, type GarbageCursor } from './decide-garbage.ts'
-import type { GarbageCounts } from './slice.ts'
+import type { GcThresholds } from './ages.ts'
+import { planGcBatch, firstCursor, type GcCursor } from './decide-garbage.ts'
+import type { GcCounts } from './slice.ts'
 
-export interface CollectOptions extends Author {
+export interface GcRunOptions extends Author {
   readonly nowMs: number
-  readonly ages: GarbageAges
-  /** Gives others their turn between two slices. */
-  readonly nextTurn: () => Promise<void>
-  /** Ends the collection early. */
+  readonly ages: GcThresholds
+  /** Yields to the event loop between two batches. */
+  readonly yieldToEventLoop: () => Promise<void>
+  /** Returning true ends the collection early. */
   readonly isStopped?: () => boolean
 }
 
 /**
- * One collection, slice by slice, each made durable before the next is decided. Rejects with the
- * storage's fault; whatever was removed by then stays removed.
+ * Runs one collection batch by batch; each batch is durable before the next is planned. Rejects
+ * with the storage fault; rows deleted by then stay deleted.
  */
-export async function collectGarbage(
+export async function runGc(
   store: Store,
-  { nowMs, ages, nextTurn, isStopped, by }: CollectOptions,
-): Promise<GarbageCounts> {
+  { nowMs, ages, yieldToEventLoop, isStopped, by }: GcRunOptions,
+): Promise<GcCounts> {
   const counts = { jobs: 0, evaluations: 0, allocations: 0, deployments: 0, nodes: 0 }
   let author = by
-  let cursor: GarbageCursor | undefined = firstCursor(store.tables)
+  let cursor: GcCursor | undefined = firstCursor(store.tables)
   while (cursor !== undefined) {
     if (isStopped?.() === true) break
-    const { slice, next } = decideGarbage(store.tables, cursor, { nowMs, ages })
-    // In the same turn in which it was decided: a job may be registered again in the next.
-    const commitments = slice.commits.map((request) => {
-      const before = store.index
-      const commitment = store.commit({ ...request, by: author })
-      // A commit without changes leaves no record: the next one has it.
-      if (commitment.index > before) author = 'system'
-      return commitment
+    const { slice, next } = planGcBatch(store.tables, cursor, { nowMs, ages })
+    // Commit in the tick in which the batch was planned: the job may be re-registered in the next
+    // one.
+    const results = slice.commits.map((request) => {
+      const previousIndex = store.index
+      const result = store.commit({ ...request, by: author })
+      // A commit without changes leaves no audit record; the next one gets the entry.
+      if (result.index > previousIndex) author = 'system'
+      return result
     })
-    await Promise.all(commitments.map(({ durable }) => durable))
+    await Promise.all(results.map(({ durable }) => durable))
     counts.jobs += slice.counts.jobs
     counts.evaluations += slice.counts.evaluations
     counts.allocations += slice.counts.allocations
     counts.deployments += slice.counts.deployments
     counts.nodes += slice.counts.nodes
     cursor = next
-    await nextTurn()
+    await yieldToEventLoop()
   }
   return counts
 }

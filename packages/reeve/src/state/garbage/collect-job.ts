@@ -2,49 +2,57 @@ import type { Job } from '@reeve/contract'
 import { msFromNs } from '@reeve/kit/duration.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { namespacedKey } from '../tables.ts'
-import { collectBundle, newBundle, type Bundle, type Member } from './bundle.ts'
+import { collectAllOrNothing, newAtomicRows, type AtomicRows, type GcRow } from './bundle.ts'
 import { isCollectable } from './collectable.ts'
-import type { Round } from './round.ts'
+import type { GcContext } from './round.ts'
 
 /**
- * A job that is over, with everything that belongs to it; the job goes last. Gives back where a
- * later slice goes on; undefined when it is done, or leaves it alone.
+ * Collects a dead job with everything that belongs to it; the job row is deleted last. Returns the
+ * progress if a later batch must continue; undefined if it is finished or skipped.
  */
 export function collectJob(
-  round: Round,
+  context: GcContext,
   key: string,
-  bundle: Bundle | undefined,
-): Bundle | undefined {
-  const { tables, slice, nowMs, ages } = round
-  slice.decode()
+  progress: AtomicRows | undefined,
+): AtomicRows | undefined {
+  const { tables, slice, nowMs, ages } = context
+  slice.chargeDecode()
   const job = tables.jobs.find(key)
-  if (job === undefined || tables.jobs.groupOf('garbage', key) === undefined) return undefined
-  if (msFromNs(job.SubmitTime) > nowMs - ages.jobMs || isInUse(round, job)) return undefined
-  const collected = collectBundle(round, bundle ?? newBundle(membersOf(round, key)), (member) =>
-    isNeeded(round, job, member),
+  if (job === undefined || tables.jobs.indexKeyOf('garbage', key) === undefined) return undefined
+  if (msFromNs(job.SubmitTime) > nowMs - ages.jobMs || isInUse(context, job)) return undefined
+  const collected = collectAllOrNothing(
+    context,
+    progress ?? newAtomicRows(rowsOfJob(context, key)),
+    (member) => isStillNeeded(context, job, member),
   )
   if (collected === 'done') slice.removeJob(job)
   return typeof collected === 'string' ? undefined : collected
 }
 
-/** Something of it lives, waits or was marked to be kept. */
-function isInUse({ tables }: Round, job: Job): boolean {
+/**
+ * True if the job has open evaluations, live allocations, an active deployment or a tagged version.
+ */
+function isInUse({ tables }: GcContext, job: Job): boolean {
   const key = namespacedKey(job.Namespace, job.ID)
   return (
-    tables.evaluations.countIn('open', key) > 0 ||
-    tables.allocations.countIn('live', key) > 0 ||
-    tables.deployments.countIn('active', key) > 0 ||
-    tables.job_versions.rowsIn('job', key).some((version) => version.VersionTag !== null)
+    tables.evaluations.countByIndex('open', key) > 0 ||
+    tables.allocations.countByIndex('live', key) > 0 ||
+    tables.deployments.countByIndex('active', key) > 0 ||
+    tables.job_versions.rowsByIndex('job', key).some((version) => version.VersionTag !== null)
   )
 }
 
-function membersOf({ tables }: Round, key: string): readonly Member[] {
-  const of = (table: Member['table']): Member[] =>
-    [...tables[table].keysIn('job', key)].toSorted(compareText).map((id) => ({ table, id }))
+function rowsOfJob({ tables }: GcContext, key: string): readonly GcRow[] {
+  const of = (table: GcRow['table']): GcRow[] =>
+    [...tables[table].keysByIndex('job', key)].toSorted(compareText).map((id) => ({ table, id }))
   return [...of('allocations'), ...of('evaluations'), ...of('deployments')]
 }
 
-function isNeeded({ tables, nowMs, ages }: Round, job: Job, { table, id }: Member): boolean {
+function isStillNeeded(
+  { tables, nowMs, ages }: GcContext,
+  job: Job,
+  { table, id }: GcRow,
+): boolean {
   const ageMs = ages.jobMs
   if (table === 'allocations') {
     const row = tables.allocations.find(id)

@@ -3,133 +3,144 @@ import { msFromNs } from '@reeve/kit/duration.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { OrderKey } from '../order-of-creation.ts'
 import { namespacedKey, type Tables } from '../tables.ts'
-import type { Bundle } from './bundle.ts'
+import type { AtomicRows } from './bundle.ts'
 import { collectEvaluation } from './collect-evaluation.ts'
 import { collectJob } from './collect-job.ts'
-import type { GarbageOptions, Round } from './round.ts'
-import { Slice } from './slice.ts'
+import type { GcOptions, GcContext } from './round.ts'
+import { GcBatch } from './slice.ts'
 
-/** Where a collection goes on. */
-export type GarbageCursor =
-  | ListCursor<'jobs'>
-  | WalkCursor<'evaluations'>
-  | WalkCursor<'deployments'>
-  | ListCursor<'nodes'>
-  | ListCursor<'volumes'>
+/** Position at which a collection continues. */
+export type GcCursor =
+  | KeyListCursor<'jobs'>
+  | OrderedCursor<'evaluations'>
+  | OrderedCursor<'deployments'>
+  | KeyListCursor<'nodes'>
+  | KeyListCursor<'volumes'>
 
-/** Few rows, known by an index: their keys, and how far the collection is. */
-interface ListCursor<S extends string> {
+/** Position in a short list of keys taken from an index. */
+interface KeyListCursor<S extends string> {
   readonly stage: S
   readonly keys: readonly string[]
-  readonly at: number
-  /** What belongs to the row at hand, when one slice was not enough for it. */
-  readonly bundle?: Bundle | undefined
+  readonly position: number
+  /** Progress within the current row, if one batch was not enough for it. */
+  readonly progress?: AtomicRows | undefined
 }
 
-/** Rows in order of creation, from a position on. */
-interface WalkCursor<S extends string> {
+/** Position in the creation order of a table. */
+interface OrderedCursor<S extends string> {
   readonly stage: S
   readonly from: OrderKey | undefined
-  readonly bundle?: Bundle | undefined
-}
-
-/** Jobs first: with them go evaluations and allocations that would have to be asked one by one. */
-export function firstCursor(tables: Tables): GarbageCursor {
-  return { stage: 'jobs', keys: sortedKeys(tables.jobs, 'garbage'), at: 0 }
+  readonly progress?: AtomicRows | undefined
 }
 
 /**
- * One slice of a collection: what is old enough and needed by nobody, and where to go on; undefined
- * at the end. Pure: equal state, time and cursor give an equal slice.
+ * Starts with jobs: deleting a job deletes its evaluations and allocations, which then need no
+ * separate check.
  */
-export function decideGarbage(
+export function firstCursor(tables: Tables): GcCursor {
+  return { stage: 'jobs', keys: sortedKeys(tables.jobs, 'garbage'), position: 0 }
+}
+
+/**
+ * Plans one batch: the rows that are old enough and unused, and the position at which to continue;
+ * undefined at the end. Pure: equal state, time and cursor give an equal batch.
+ */
+export function planGcBatch(
   tables: Tables,
-  cursor: GarbageCursor,
-  options: GarbageOptions,
-): { readonly slice: Slice; readonly next: GarbageCursor | undefined } {
-  const slice = new Slice(tables)
-  const round = { tables, slice, ...options }
-  let next: GarbageCursor | undefined = cursor
-  while (next !== undefined && slice.hasRoom) next = advance(round, next)
+  cursor: GcCursor,
+  options: GcOptions,
+): { readonly slice: GcBatch; readonly next: GcCursor | undefined } {
+  const slice = new GcBatch(tables)
+  const context = { tables, slice, ...options }
+  let next: GcCursor | undefined = cursor
+  while (next !== undefined && slice.hasBudget) next = advance(context, next)
   return { slice, next }
 }
 
-/** Nodes come late: by then what was on them may be gone. Last are the volumes of those gone. */
-function advance(round: Round, cursor: GarbageCursor): GarbageCursor | undefined {
-  const { tables } = round
+/**
+ * Nodes follow allocations, because by then they may be unused. Volumes of removed nodes come last.
+ */
+function advance(context: GcContext, cursor: GcCursor): GcCursor | undefined {
+  const { tables } = context
   switch (cursor.stage) {
     case 'jobs':
-      return advanceJobs(round, cursor) ?? { stage: 'evaluations', from: undefined }
+      return advanceJobs(context, cursor) ?? { stage: 'evaluations', from: undefined }
     case 'evaluations':
-      return advanceEvaluations(round, cursor) ?? { stage: 'deployments', from: undefined }
+      return advanceEvaluations(context, cursor) ?? { stage: 'deployments', from: undefined }
     case 'deployments':
       return (
-        advanceDeployments(round, cursor) ?? {
+        advanceDeployments(context, cursor) ?? {
           stage: 'nodes',
           keys: sortedKeys(tables.nodes, 'down'),
-          at: 0,
+          position: 0,
         }
       )
     case 'nodes':
       return (
-        advanceNodes(round, cursor) ?? {
+        advanceNodes(context, cursor) ?? {
           stage: 'volumes',
           keys: sortedKeys(tables.host_volumes, 'unavailable'),
-          at: 0,
+          position: 0,
         }
       )
     case 'volumes':
-      return advanceVolumes(round, cursor)
+      return advanceVolumes(context, cursor)
   }
 }
 
-function advanceJobs(round: Round, cursor: ListCursor<'jobs'>): GarbageCursor | undefined {
-  const key = cursor.keys[cursor.at]
+function advanceJobs(context: GcContext, cursor: KeyListCursor<'jobs'>): GcCursor | undefined {
+  const key = cursor.keys[cursor.position]
   if (key === undefined) return undefined
-  const bundle = collectJob(round, key, cursor.bundle)
-  return bundle === undefined ? { ...cursor, at: cursor.at + 1, bundle } : { ...cursor, bundle }
+  const progress = collectJob(context, key, cursor.progress)
+  return progress === undefined
+    ? { ...cursor, position: cursor.position + 1, progress }
+    : { ...cursor, progress }
 }
 
-/** From the oldest on; it ends where they become too young. */
+/** Goes from the oldest to the newest and stops at the first one that is too young. */
 function advanceEvaluations(
-  round: Round,
-  { from, bundle }: WalkCursor<'evaluations'>,
-): GarbageCursor | undefined {
-  const { evaluations } = round.tables
+  context: GcContext,
+  { from, progress }: OrderedCursor<'evaluations'>,
+): GcCursor | undefined {
+  const { evaluations } = context.tables
   for (const id of evaluations.keysByCreation(from)) {
-    const here = { key: id, createIndex: evaluations.createIndexOf(id) ?? 0 }
-    if (!round.slice.hasRoom) return { stage: 'evaluations', from: here }
-    const step = collectEvaluation(round, id, from?.key === id ? bundle : undefined)
+    const position = { key: id, createIndex: evaluations.createIndexOf(id) ?? 0 }
+    if (!context.slice.hasBudget) return { stage: 'evaluations', from: position }
+    const step = collectEvaluation(context, id, from?.key === id ? progress : undefined)
     if (step === 'too-young') return undefined
-    if (step !== undefined) return { stage: 'evaluations', from: here, bundle: step }
+    if (step !== undefined) return { stage: 'evaluations', from: position, progress: step }
   }
   return undefined
 }
 
 function advanceDeployments(
-  round: Round,
-  { from }: WalkCursor<'deployments'>,
-): GarbageCursor | undefined {
-  const { slice, nowMs, ages } = round
-  const { deployments } = round.tables
+  context: GcContext,
+  { from }: OrderedCursor<'deployments'>,
+): GcCursor | undefined {
+  const { slice, nowMs, ages } = context
+  const { deployments } = context.tables
   for (const id of deployments.keysByCreation(from)) {
     const createIndex = deployments.createIndexOf(id) ?? 0
-    if (!slice.hasRoom) return { stage: 'deployments', from: { key: id, createIndex } }
-    slice.look()
-    if (deployments.groupOf('active', id) !== undefined || isUsed(round, 'deployment', id)) continue
-    slice.decode()
+    if (!slice.hasBudget) return { stage: 'deployments', from: { key: id, createIndex } }
+    slice.chargeLookup()
+    if (
+      deployments.indexKeyOf('active', id) !== undefined ||
+      hasLiveAllocations(context, 'deployment', id)
+    )
+      continue
+    slice.chargeDecode()
     const row = deployments.get(id)
-    if (msFromNs(row.ModifyTime) <= nowMs - ages.deploymentMs && !holdsUp(round, row))
+    if (msFromNs(row.ModifyTime) <= nowMs - ages.deploymentMs && !blocksRedeploy(context, row))
       slice.remove('deployments', id)
   }
   return undefined
 }
 
 /**
- * Whether a version that failed is still the one that is wanted: forgotten, it would be rolled out
- * again by the next evaluation.
+ * True if the failed version is still the current one: without the deployment record the next
+ * evaluation would roll it out again.
  */
-function holdsUp({ tables }: Round, row: Deployment): boolean {
+function blocksRedeploy({ tables }: GcContext, row: Deployment): boolean {
   if (row.Status !== 'failed') return false
   const job = tables.jobs.find(namespacedKey(row.Namespace, row.JobID))
   return (
@@ -141,43 +152,51 @@ function holdsUp({ tables }: Round, row: Deployment): boolean {
 }
 
 /**
- * A node that has been down for long, without unfinished allocations and volumes: it may return
- * with the data of its volumes, so purging it or deleting them by force is left to operators.
+ * Deletes a node that has been down for long and has no live allocations and no volumes. A node
+ * with volumes may return with their data, so purging it or force-deleting its volumes is left to
+ * operators.
  */
-function advanceNodes(round: Round, cursor: ListCursor<'nodes'>): GarbageCursor | undefined {
-  const { tables, slice, nowMs, ages } = round
-  const id = cursor.keys[cursor.at]
+function advanceNodes(context: GcContext, cursor: KeyListCursor<'nodes'>): GcCursor | undefined {
+  const { tables, slice, nowMs, ages } = context
+  const id = cursor.keys[cursor.position]
   if (id === undefined) return undefined
-  slice.decode()
+  slice.chargeDecode()
   const node = tables.nodes.find(id)
   const isOld = node?.Status === 'down' && node.StatusUpdatedAt * 1000 <= nowMs - ages.nodeMs
-  const hasVolumes = tables.host_volumes.countIn('node', id) > 0
-  if (isOld && !hasVolumes && !isUsed(round, 'node', id)) slice.remove('nodes', id)
-  return { ...cursor, at: cursor.at + 1 }
+  const hasVolumes = tables.host_volumes.countByIndex('node', id) > 0
+  if (isOld && !hasVolumes && !hasLiveAllocations(context, 'node', id)) slice.remove('nodes', id)
+  return { ...cursor, position: cursor.position + 1 }
 }
 
 /** Removes a volume whose node was removed longer ago than the node threshold. */
-function advanceVolumes(round: Round, cursor: ListCursor<'volumes'>): GarbageCursor | undefined {
-  const { tables, slice, nowMs, ages } = round
-  const key = cursor.keys[cursor.at]
+function advanceVolumes(
+  context: GcContext,
+  cursor: KeyListCursor<'volumes'>,
+): GcCursor | undefined {
+  const { tables, slice, nowMs, ages } = context
+  const key = cursor.keys[cursor.position]
   if (key === undefined) return undefined
-  slice.decode()
+  slice.chargeDecode()
   const row = tables.host_volumes.find(key)
   const isLost = row !== undefined && !tables.nodes.has(row.NodeID)
   if (isLost && msFromNs(row.ModifyTime) <= nowMs - ages.nodeMs) slice.remove('host_volumes', key)
-  return { ...cursor, at: cursor.at + 1 }
+  return { ...cursor, position: cursor.position + 1 }
 }
 
-/** Whether an allocation that has not ended belongs to it. */
-function isUsed({ tables }: Round, index: 'deployment' | 'node', group: string): boolean {
-  for (const key of tables.allocations.keysIn(index, group))
-    if (tables.allocations.groupOf('live', key) !== undefined) return true
+/** True if a live allocation belongs to it. */
+function hasLiveAllocations(
+  { tables }: GcContext,
+  index: 'deployment' | 'node',
+  group: string,
+): boolean {
+  for (const key of tables.allocations.keysByIndex(index, group))
+    if (tables.allocations.indexKeyOf('live', key) !== undefined) return true
   return false
 }
 
 function sortedKeys(
-  table: { keysIn(index: string, group: string): Iterable<string> },
+  table: { keysByIndex(index: string, group: string): Iterable<string> },
   index: string,
 ): readonly string[] {
-  return [...table.keysIn(index, 'yes')].toSorted(compareText)
+  return [...table.keysByIndex(index, 'yes')].toSorted(compareText)
 }

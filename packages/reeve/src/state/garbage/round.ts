@@ -1,14 +1,14 @@
 import type { Tables } from '../tables.ts'
-import type { GarbageAges } from './ages.ts'
-import type { Slice } from './slice.ts'
+import type { GcThresholds } from './ages.ts'
+import type { GcBatch } from './slice.ts'
 
-export interface GarbageOptions {
+export interface GcOptions {
   readonly nowMs: number
-  readonly ages: GarbageAges
+  readonly ages: GcThresholds
 }
 
-/** What the collectors share. */
-export interface Round extends GarbageOptions {
+/** Context of one garbage collection batch. */
+export interface GcContext extends GcOptions {
   readonly tables: Tables
-  readonly slice: Slice
+  readonly slice: GcBatch
 }

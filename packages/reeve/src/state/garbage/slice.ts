@@ -1,30 +1,33 @@
 import type { Job } from '@reeve/contract'
-import { purgedJobRows } from '../purged-job.ts'
+import { purgeJobRows } from '../purged-job.ts'
 import { withServiceRows } from '../service-rows.ts'
 import { withVolumeRows } from '../volume-rows.ts'
 import { remove, type Change, type CommitRequest } from '../store.ts'
 import type { TableName, Tables } from '../tables.ts'
 
-/** Rows that one commit of the collector removes at most: a few milliseconds. */
+/** Maximum number of rows deleted by one commit, which takes a few milliseconds. */
 const REMOVED_MAX = 1_000
-/** What one slice may cost, in looks at a row's header; to decode a row costs ten of them. */
+/** Cost budget of one batch; reading a row header costs 1. */
 const COST_MAX = 5_000
 const DECODE_COST = 10
 
-type CollectedTable = 'evaluations' | 'allocations' | 'deployments' | 'nodes' | 'host_volumes'
+type GcTable = 'evaluations' | 'allocations' | 'deployments' | 'nodes' | 'host_volumes'
 
-/** How much was collected. */
-export type GarbageCounts = {
+/** Number of deleted objects. */
+export type GcCounts = {
   readonly [N in 'jobs' | 'evaluations' | 'allocations' | 'deployments' | 'nodes']: number
 }
 
-/** What one slice of a collection looks at and removes, within its bounds. */
-export class Slice {
+/** Collects the deletes of one garbage collection batch within its limits. */
+export class GcBatch {
   readonly #tables: Tables
-  /** Sets: what goes with a job is met again among the evaluations. */
+  /** Sets, because rows of a job are found again among the evaluations. */
   readonly #removed = new Map<TableName, Set<string>>()
   readonly #jobs: Job[] = []
-  /** Versions whose allocations go, with their jobs: without those nobody keeps them. */
+  /**
+   * Versions whose allocations are deleted, with their jobs; an unreferenced version of a purged
+   * job is deleted too.
+   */
   readonly #versions = new Map<string, string>()
   #cost = 0
   #size = 0
@@ -33,37 +36,40 @@ export class Slice {
     this.#tables = tables
   }
 
-  /** Whether there is room to look at something more. */
-  get hasRoom(): boolean {
+  /** True while the batch may check more rows. */
+  get hasBudget(): boolean {
     return this.#cost < COST_MAX && this.#size < REMOVED_MAX
   }
 
-  look(): void {
+  chargeLookup(): void {
     this.#cost += 1
   }
 
-  decode(): void {
+  chargeDecode(): void {
     this.#cost += DECODE_COST
   }
 
-  remove(table: CollectedTable, key: string): void {
+  remove(table: GcTable, key: string): void {
     const keys = this.#removed.get(table) ?? new Set<string>()
     if (keys.has(key)) return
     this.#removed.set(table, keys.add(key))
     this.#size += 1
     if (table !== 'allocations') return
-    const version = this.#tables.allocations.groupOf('version', key)
-    const job = this.#tables.allocations.groupOf('job', key)
+    const version = this.#tables.allocations.indexKeyOf('version', key)
+    const job = this.#tables.allocations.indexKeyOf('job', key)
     if (version !== undefined && job !== undefined) this.#versions.set(version, job)
   }
 
-  /** The job and all that is kept of it; its evaluations and allocations are gone or in here. */
+  /**
+   * Deletes the job and everything kept for it; its evaluations and allocations are already deleted
+   * or part of this batch.
+   */
   removeJob(job: Job): void {
     this.#jobs.push(job)
     this.#size += 1
   }
 
-  get counts(): GarbageCounts {
+  get counts(): GcCounts {
     const count = (table: TableName): number => this.#removed.get(table)?.size ?? 0
     return {
       jobs: this.#jobs.length,
@@ -75,12 +81,12 @@ export class Slice {
   }
 
   /**
-   * In the order in which they are committed. Jobs and nodes that go are told of; evaluations,
-   * allocations and deployments go in silence.
+   * Commits of this batch in order. Deleted jobs and nodes emit events; evaluations, allocations
+   * and deployments do not.
    */
   get commits(): readonly Omit<CommitRequest, 'by'>[] {
     const tables = this.#tables
-    const gone = (...names: TableName[]): Change[] =>
+    const removals = (...names: TableName[]): Change[] =>
       names.flatMap((table) =>
         [...(this.#removed.get(table) ?? [])]
           .filter((key) => tables[table].has(key))
@@ -89,20 +95,22 @@ export class Slice {
     return [
       {
         cause: undefined,
-        changes: () => withServiceRows(tables, gone('allocations', 'evaluations', 'deployments')),
+        changes: () =>
+          withServiceRows(tables, removals('allocations', 'evaluations', 'deployments')),
       },
       {
         cause: 'JobBatchDeregistered',
-        // Asked when the allocations are gone: only then do their versions go too.
+        // Evaluated after the allocations are deleted, because only then do their versions become
+        // unreferenced.
         changes: () => [
-          ...this.#jobs.flatMap((job) => purgedJobRows(tables, job)),
+          ...this.#jobs.flatMap((job) => purgeJobRows(tables, job)),
           ...this.#orphanedVersions(),
         ],
       },
       {
         cause: 'NodeDeregistration',
         changes: (stamp) =>
-          withVolumeRows(tables, withServiceRows(tables, gone('nodes', 'host_volumes')), stamp),
+          withVolumeRows(tables, withServiceRows(tables, removals('nodes', 'host_volumes')), stamp),
       },
     ]
   }
@@ -114,7 +122,7 @@ export class Slice {
         ([version, job]) =>
           !jobs.has(job) &&
           job_versions.has(version) &&
-          allocations.countIn('version', version) === 0,
+          allocations.countByIndex('version', version) === 0,
       )
       .map(([version]) => remove('job_versions', version))
   }

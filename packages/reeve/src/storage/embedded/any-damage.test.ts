@@ -46,7 +46,7 @@ test('no single damage to any file goes unnoticed', async (t) => {
       const { warnings, log } = collectWarnings()
       runs += 1
       experiment.count(HOW[how])
-      const found = await everythingIn(copy, { log }).catch(rejectionOf)
+      const found = await everythingIn(copy, { storageLog: log }).catch(rejectionOf)
       if (found === 'rejected') {
         rejected += 1
         experiment.count('rejected storages')

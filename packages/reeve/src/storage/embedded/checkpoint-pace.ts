@@ -1,39 +1,41 @@
-/** A checkpoint is written in pieces at least this large: smaller ones would mostly be syncs. */
-export const PIECE_BYTES_MIN = 256 * 1024
-/** Gathering this much takes some ten milliseconds, in which nobody else is served. */
-export const PIECE_BYTES_MAX = 4 * 1024 * 1024
-/** A piece grows and shrinks at most by this factor: one slow sync says little about the next. */
-const STEP_MAX = 2
+/** Minimum batch size of a checkpoint: smaller batches would mostly consist of fsyncs. */
+export const BATCH_BYTES_MIN = 256 * 1024
+/** Maximum batch size: encoding this much blocks the main thread for some ten milliseconds. */
+export const BATCH_BYTES_MAX = 4 * 1024 * 1024
+/** Maximum growth or shrinkage between two batches: one slow fsync says little about the next. */
+const GROWTH_FACTOR_MAX = 2
 
-/** The share of the main thread that a checkpoint takes at least, where it has work to do. */
-const SHARE = 1 / 12
-/** The same when a restart after a crash would have to apply a long log. */
-const SHARE_BEHIND = 1 / 5
-/** Log behind the last mark from which on it is a long one: some two seconds of a start. */
-export const LONG_TAIL_BYTES = 256 * 1024 * 1024
+/** Minimum share of the main thread for a running checkpoint. */
+const CPU_SHARE = 1 / 12
+/** Same, if a restart after a crash would have to replay a long log. */
+const CPU_SHARE_LONG_LOG = 1 / 5
+/**
+ * Log size after the checkpoint from which it counts as long: replaying it takes about two seconds.
+ */
+export const LONG_LOG_BYTES = 256 * 1024 * 1024
 
-/** How long one piece took. */
-export interface PieceTimes {
-  /** On the main thread, to put its rows into bytes. */
-  readonly gatherMs: number
-  /** Until it was durable and this thread had time again. */
+/** Duration of one batch. */
+export interface BatchTimes {
+  /** Time on the main thread for encoding the rows. */
+  readonly encodeMs: number
+  /** Time until the batch was durable and the main thread was free again. */
   readonly waitMs: number
 }
 
 /**
- * How large the next piece of a checkpoint is. A server that is busy gives the checkpoint one turn
- * after each of its own: with pieces of one size, the longer its turns the less is written, and a
- * checkpoint of a filling cluster never ends. So a piece grows with the time that the one before
- * waited, and the checkpoint keeps its share of the thread.
+ * Size of the next checkpoint batch. On a busy server the checkpoint runs once per event-loop tick:
+ * with a fixed batch size, longer ticks mean slower progress, and the checkpoint of a filling
+ * cluster would never finish. So the batch grows with the waiting time of the previous one, and the
+ * checkpoint keeps its share of the thread.
  */
-export function nextPieceBytes(
+export function nextBatchBytes(
   bytes: number,
-  { gatherMs, waitMs }: PieceTimes,
-  tailBytes: number,
+  { encodeMs, waitMs }: BatchTimes,
+  logBytes: number,
 ): number {
-  const share = tailBytes > LONG_TAIL_BYTES ? SHARE_BEHIND : SHARE
-  const wantedMs = (waitMs * share) / (1 - share)
-  const factor = gatherMs > 0 ? wantedMs / gatherMs : STEP_MAX
-  const next = bytes * Math.min(STEP_MAX, Math.max(1 / STEP_MAX, factor))
-  return Math.round(Math.min(PIECE_BYTES_MAX, Math.max(PIECE_BYTES_MIN, next)))
+  const share = logBytes > LONG_LOG_BYTES ? CPU_SHARE_LONG_LOG : CPU_SHARE
+  const targetMs = (waitMs * share) / (1 - share)
+  const factor = encodeMs > 0 ? targetMs / encodeMs : GROWTH_FACTOR_MAX
+  const next = bytes * Math.min(GROWTH_FACTOR_MAX, Math.max(1 / GROWTH_FACTOR_MAX, factor))
+  return Math.round(Math.min(BATCH_BYTES_MAX, Math.max(BATCH_BYTES_MIN, next)))
 }

@@ -3,32 +3,35 @@ import type { ClassicLevel } from 'classic-level'
 import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import { releaseBytes } from '@reeve/kit/bytes.ts'
 import type { DataPaths } from './data-directory.ts'
-import { syncFolder } from './durable-file.ts'
-import { rowRange, toBlobValue, toRowValue } from './layout.ts'
-import { keyPages, openLevel, rawRowPages, textPages, type KeyRange } from './level.ts'
-import { memoryBytesMax, RotationGuard, rotationFolder } from './rotation-guard.ts'
+import { fsyncDirectory } from './durable-file.ts'
+import { ROW_RANGE, encodeBlobValue, encodeRowValue } from './layout.ts'
+import { keyPages, openLevelDb, rowPages, entryPages, type KeyRange } from './level.ts'
+import { memtableBytesMax, WalRotationGuard, walDirectory } from './rotation-guard.ts'
 import { packRows, type PackedRows } from './rows/packed-rows.ts'
-import { RowThread } from './rows/row-thread.ts'
-import { codeOf } from './storage-faults.ts'
+import { RowLoader } from './rows/row-thread.ts'
+import { errorCode } from './storage-faults.ts'
 
-/** Up to twice this is held in memory. Larger means fewer rewrites of rows, and longer replay. */
+/**
+ * LevelDB write buffer; up to twice this is held in memory. Larger values mean fewer rewrites of
+ * rows and a longer replay.
+ */
 export const WRITE_BUFFER_BYTES = 64 * 1024 * 1024
-/** Fewer rows than these bytes on disk hold are read before a thread for them has started. */
-export const ROW_THREAD_BYTES = 32 * 1024 * 1024
+/** Below this size, loading rows on the main thread is faster than starting a worker. */
+export const LOADER_THREAD_MIN_BYTES = 32 * 1024 * 1024
 
-export type Operation = PutText | PutBlob | PutRow | Delete
+export type WriteOperation = PutText | PutBlob | PutRow | Delete
 interface PutText {
   readonly type: 'text'
   readonly key: string
   readonly value: string
 }
-/** Put as `toBlobValue` makes it, one at a time: its copy is released at once. */
+/** Encoded by `encodeBlobValue` one at a time, so that each copy is released at once. */
 interface PutBlob {
   readonly type: 'blob'
   readonly key: string
   readonly bytes: Uint8Array
 }
-/** Put as `toRowValue` puts it into bytes, one at a time. */
+/** Encoded by `encodeRowValue` one at a time. */
 interface PutRow {
   readonly type: 'row'
   readonly key: string
@@ -40,153 +43,160 @@ interface Delete {
 }
 
 /**
- * The key-value database, with one rule on top: every write is one atomic batch that is durable,
- * in a file whose name is durable too, when it resolves.
+ * The key-value database, where every write is one atomic batch that is durable when it resolves,
+ * including the name of its file.
  */
-export class Database {
+export class RowDatabase {
   readonly #options: OpenDatabaseOptions
-  #level: ClassicLevel
-  #guard: RotationGuard
-  /** Those that read rows now. */
-  readonly #threads = new Set<RowThread>()
+  #db: ClassicLevel
+  #rotationGuard: WalRotationGuard
+  /** Running loader threads. */
+  readonly #loaders = new Set<RowLoader>()
 
   constructor(level: ClassicLevel, options: OpenDatabaseOptions) {
-    this.#level = level
+    this.#db = level
     this.#options = options
-    this.#guard = guardOf(level, options)
+    this.#rotationGuard = createRotationGuard(level, options)
   }
 
-  /** After a write failed the database takes no other until it was opened again. */
+  /** Reopens the database, which accepts no writes after a failed one. */
   async reopen(): Promise<void> {
-    const { location } = this.#level
-    await this.#level.close()
-    this.#level = await openLevel(location, { ...this.#options, create: false })
-    await syncFolder(location)
-    this.#guard = guardOf(this.#level, this.#options)
+    const { location } = this.#db
+    await this.#db.close()
+    this.#db = await openLevelDb(location, { ...this.#options, create: false })
+    await fsyncDirectory(location)
+    this.#rotationGuard = createRotationGuard(this.#db, this.#options)
   }
 
-  async write(operations: Iterable<Operation>): Promise<void> {
-    const write = await this.gather(operations)
+  async write(operations: Iterable<WriteOperation>): Promise<void> {
+    const write = await this.prepareBatch(operations)
     await write()
   }
 
-  /** One write of all of them, still to be carried out. What they throw is thrown before it. */
-  async gather(operations: Iterable<Operation>): Promise<() => Promise<void>> {
-    const batch = this.#level.batch()
+  /**
+   * Encodes the operations into one batch and returns the function that writes it. Rejects with
+   * errors thrown by `operations`.
+   */
+  async prepareBatch(operations: Iterable<WriteOperation>): Promise<() => Promise<void>> {
+    const batch = this.#db.batch()
     let bytesMax = 0
     try {
-      for (const operation of operations) bytesMax += putInto(batch, operation)
+      for (const operation of operations) bytesMax += addToBatch(batch, operation)
     } catch (thrown) {
       await batch.close()
       throw thrown
     }
-    return () => this.#guard.run(bytesMax, () => batch.write({ sync: true }))
+    return () => this.#rotationGuard.run(bytesMax, () => batch.write({ sync: true }))
   }
 
-  async getText(key: string): Promise<string | undefined> {
-    return await this.#level.get(key)
+  async getString(key: string): Promise<string | undefined> {
+    return await this.#db.get(key)
   }
 
   async getBytes(key: string): Promise<Uint8Array | undefined> {
-    return await this.#level.get<string, Uint8Array>(key, { ...binary, fillCache: false })
+    return await this.#db.get<string, Uint8Array>(key, { ...binary, fillCache: false })
   }
 
-  /** Keys and values of a range, in pages, as of the moment of the first page. */
-  pages(range: KeyRange): AsyncGenerator<[string, string][]> {
-    return textPages(this.#level, range)
+  /** Entries of a key range in pages, as of the first page. */
+  entryPages(range: KeyRange): AsyncGenerator<[string, string][]> {
+    return entryPages(this.#db, range)
   }
 
   keyPages(range: KeyRange): AsyncGenerator<string[]> {
-    return keyPages(this.#level, range)
+    return keyPages(this.#db, range)
   }
 
-  /** All rows, as of the moment of the first page, checked. */
+  /** All rows with verified checksums, as of the first page. */
   async *rows(): AsyncGenerator<PackedRows> {
-    const { gte, lt } = rowRange
-    if ((await this.#level.approximateSize(gte, lt)) < this.#options.rowThreadBytes)
-      for await (const page of rawRowPages(this.#level)) yield packRows(page)
-    else yield* this.#rowsOfThread()
+    const { gte, lt } = ROW_RANGE
+    if ((await this.#db.approximateSize(gte, lt)) < this.#options.rowThreadBytes)
+      for await (const page of rowPages(this.#db)) yield packRows(page)
+    else yield* this.#rowsFromThread()
   }
 
-  async *#rowsOfThread(): AsyncGenerator<PackedRows> {
-    const thread = new RowThread(this.#level.location)
-    this.#threads.add(thread)
+  async *#rowsFromThread(): AsyncGenerator<PackedRows> {
+    const thread = new RowLoader(this.#db.location)
+    this.#loaders.add(thread)
     try {
       for (;;) {
-        const page = await thread.next()
+        const page = await thread.nextPage()
         if (page === undefined) return
         yield page
       }
     } finally {
       await thread.stop()
-      this.#threads.delete(thread)
+      this.#loaders.delete(thread)
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all(Array.from(this.#threads, (thread) => thread.stop()))
-    await this.#level.close()
+    await Promise.all(Array.from(this.#loaders, (thread) => thread.stop()))
+    await this.#db.close()
   }
 }
 
-function guardOf(level: ClassicLevel, options: OpenDatabaseOptions): RotationGuard {
-  const folder = rotationFolder(level.location)
+function createRotationGuard(level: ClassicLevel, options: OpenDatabaseOptions): WalRotationGuard {
+  const folder = walDirectory(level.location)
   const sync = async (): Promise<void> => {
     options.onRotation()
     await folder.sync()
   }
-  return new RotationGuard({ ...folder, sync }, options.bufferBytes)
+  return new WalRotationGuard({ ...folder, sync }, options.bufferBytes)
 }
 
 interface OpenDatabaseOptions {
   readonly bufferBytes: number
-  /** Called when it goes on in a new write-ahead log file. */
+  /** Called when the database starts a new write-ahead log file. */
   readonly onRotation: () => void
-  /** From how many bytes of rows on a thread reads them. */
+  /** Size of the rows from which a loader thread is used. */
   readonly rowThreadBytes: number
-  /** Nothing was ever acknowledged in it: it may be made, and made again when half made. */
+  /**
+   * True if nothing was ever acknowledged in the database: it may be created, and recreated if
+   * creation was interrupted.
+   */
   readonly create: boolean
 }
 
 export async function openDatabase(
   paths: DataPaths,
   options: OpenDatabaseOptions,
-): Promise<Database> {
-  const level = await openLevel(paths.level, options).catch(async (thrown: unknown) => {
-    if (!options.create || isLocked(thrown)) throw thrown
-    await rm(paths.level, { recursive: true, force: true })
-    return await openLevel(paths.level, options)
+): Promise<RowDatabase> {
+  const level = await openLevelDb(paths.database, options).catch(async (thrown: unknown) => {
+    if (!options.create || isLockError(thrown)) throw thrown
+    await rm(paths.database, { recursive: true, force: true })
+    return await openLevelDb(paths.database, options)
   })
-  // Opening renames CURRENT and begins a log file; neither name is durable yet.
-  await syncFolder(paths.level)
-  return new Database(level, options)
+  // Opening renames CURRENT and creates a log file; neither name is durable yet.
+  await fsyncDirectory(paths.database)
+  return new RowDatabase(level, options)
 }
 
-function isLocked(thrown: unknown): boolean {
-  return thrown instanceof Error && codeOf(thrown.cause) === 'LEVEL_LOCKED'
+function isLockError(thrown: unknown): boolean {
+  return thrown instanceof Error && errorCode(thrown.cause) === 'LEVEL_LOCKED'
 }
 
 const binary = { valueEncoding: 'view' } as const
 
 /**
- * One call for each: it takes half as long as to have the database read them from a list. Returns
- * the most that it takes of the database's buffer.
+ * Adds one operation to the batch. One call per operation takes half as long as passing a list.
+ * Returns an upper bound of the write-buffer space it needs.
  */
-function putInto(batch: ReturnType<ClassicLevel['batch']>, operation: Operation): number {
+function addToBatch(batch: ReturnType<ClassicLevel['batch']>, operation: WriteOperation): number {
   const { type, key } = operation
   const keyBytes = Buffer.byteLength(key)
   if (type === 'del') {
     batch.del(key)
-    return memoryBytesMax(keyBytes, 0)
+    return memtableBytesMax(keyBytes, 0)
   }
   if (type === 'text') {
     batch.put(key, operation.value)
-    return memoryBytesMax(keyBytes, Buffer.byteLength(operation.value))
+    return memtableBytesMax(keyBytes, Buffer.byteLength(operation.value))
   }
-  const value = type === 'row' ? toRowValue(key, operation.text) : toBlobValue(key, operation.bytes)
+  const value =
+    type === 'row' ? encodeRowValue(key, operation.text) : encodeBlobValue(key, operation.bytes)
   const { length } = value
-  // The batch has a copy of its own.
+  // The batch keeps its own copy.
   batch.put(key, value, binary)
   if (type === 'blob') releaseBytes(value)
-  return memoryBytesMax(keyBytes, length)
+  return memtableBytesMax(keyBytes, length)
 }

@@ -1,8 +1,8 @@
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Replaces a small file, all or nothing, also across a power cut. */
-export async function writeDurably(path: string, text: string): Promise<void> {
+/** Atomically replaces a small file; durable when it resolves. */
+export async function replaceFile(path: string, text: string): Promise<void> {
   const handle = await open(`${path}.tmp`, 'w', 0o600)
   try {
     await handle.writeFile(text)
@@ -11,11 +11,14 @@ export async function writeDurably(path: string, text: string): Promise<void> {
     await handle.close()
   }
   await rename(`${path}.tmp`, path)
-  await syncFolder(dirname(path))
+  await fsyncDirectory(dirname(path))
 }
 
-/** Makes the names in a folder durable: syncing a file does not promise that for its name. */
-export async function syncFolder(path: string): Promise<void> {
+/**
+ * Makes the entries of a directory durable, which an fsync of a file does not guarantee for its
+ * name.
+ */
+export async function fsyncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {
     await handle.sync()

@@ -17,7 +17,7 @@ test('the ranges of blobs, log, meta and rows do not meet', () => {
     layout.blobKey('\uffff'),
     layout.logKey(1),
     layout.logKey(Number.MAX_SAFE_INTEGER),
-    ...Object.values(layout.metaKeys).toSorted(),
+    ...Object.values(layout.METADATA_KEYS).toSorted(),
     layout.rowKey('', ''),
     layout.rowKey('\uffff', '\uffff'),
   ]
@@ -28,22 +28,22 @@ test('the ranges of blobs, log, meta and rows do not meet', () => {
 })
 
 test('a value is refused under another key, and with any character changed', () => {
-  const sealed = layout.seal('k', 'some text')
-  assert.equal(layout.unseal('k', sealed), 'some text')
-  assert.throws(() => layout.unseal('j', sealed), layout.UnreadableValue)
+  const sealed = layout.addChecksum('k', 'some text')
+  assert.equal(layout.stripChecksum('k', sealed), 'some text')
+  assert.throws(() => layout.stripChecksum('j', sealed), layout.ChecksumError)
   for (let at = 0; at < sealed.length; at++) {
     const changed = `${sealed.slice(0, at)}~${sealed.slice(at + 1)}`
-    assert.throws(() => layout.unseal('k', changed), layout.UnreadableValue)
+    assert.throws(() => layout.stripChecksum('k', changed), layout.ChecksumError)
   }
-  assert.throws(() => layout.unseal('k', ''), layout.UnreadableValue)
+  assert.throws(() => layout.stripChecksum('k', ''), layout.ChecksumError)
 })
 
 test('a blob is refused when it is cut short or changed', () => {
-  const value = layout.toBlobValue('b', Uint8Array.of(1, 2, 3))
-  assert.deepEqual([...layout.fromBlobValue('b', value)], [1, 2, 3])
-  assert.throws(() => layout.fromBlobValue('b', value.subarray(1)), layout.UnreadableValue)
-  assert.throws(() => layout.fromBlobValue('b', Uint8Array.of(1)), layout.UnreadableValue)
-  assert.throws(() => layout.fromBlobValue('c', value), layout.UnreadableValue)
+  const value = layout.encodeBlobValue('b', Uint8Array.of(1, 2, 3))
+  assert.deepEqual([...layout.decodeBlobValue('b', value)], [1, 2, 3])
+  assert.throws(() => layout.decodeBlobValue('b', value.subarray(1)), layout.ChecksumError)
+  assert.throws(() => layout.decodeBlobValue('b', Uint8Array.of(1)), layout.ChecksumError)
+  assert.throws(() => layout.decodeBlobValue('c', value), layout.ChecksumError)
 })
 
 test('the value of a row is its sealed text, whatever that holds, and is found sound', () => {
@@ -54,8 +54,11 @@ test('the value of a row is its sealed text, whatever that holds, and is found s
   )
   fc.assert(
     fc.property(fc.string(), fc.oneof(anyText, fc.array(anyText)), (key, text) => {
-      const value = layout.toRowValue(key, text)
-      assert.equal(Buffer.from(value).toString(), layout.seal(key, escapeText(joinChunks(text))))
+      const value = layout.encodeRowValue(key, text)
+      assert.equal(
+        Buffer.from(value).toString(),
+        layout.addChecksum(key, escapeText(joinChunks(text))),
+      )
       assert.doesNotThrow(() => layout.assertRowValue(key, value))
     }),
   )

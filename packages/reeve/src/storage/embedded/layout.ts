@@ -8,12 +8,15 @@ import {
 import type { LogEntry } from '../../state/index.ts'
 import { escapeText, needsEscape, unescapeText } from './text-escape.ts'
 
-/** A key or value is not what was written. The engine makes it a fault that names the place. */
-export class UnreadableValue extends Error {
+/**
+ * A stored key or value does not match its checksum or format. The engine converts it into a fault
+ * with its location.
+ */
+export class ChecksumError extends Error {
   override readonly name: string = 'UnreadableValue'
 }
 
-export class UnreadableRow extends UnreadableValue {
+export class RowChecksumError extends ChecksumError {
   override readonly name = 'UnreadableRow'
   readonly key: string
 
@@ -23,15 +26,19 @@ export class UnreadableRow extends UnreadableValue {
   }
 }
 
-/** Digits of the largest index a number holds exactly: fixed width makes keys sort by index. */
+/** Digits of the largest exact integer; the fixed width makes keys sort by index. */
 const INDEX_DIGITS = 16
-export const CRC_DIGITS = 8
+export const CRC_HEX_DIGITS = 8
 const CRC_BYTES = 4
 const SEPARATOR = '\u0000'
 
-/** Each kind of value has its own range of keys, told apart by the first letter. See README.md. */
-export const metaKeys = { format: 'mformat', checkpoint: 'mcheckpoint', first: 'mfirst' } as const
-export const rowRange = { gte: 'r', lt: 's' } as const
+/** Each kind of value has its own key range, identified by the first letter. See README.md. */
+export const METADATA_KEYS = {
+  format: 'mformat',
+  checkpoint: 'mcheckpoint',
+  first: 'mfirst',
+} as const
+export const ROW_RANGE = { gte: 'r', lt: 's' } as const
 
 export function logKey(index: number): string {
   return `l${String(index).padStart(INDEX_DIGITS, '0')}`
@@ -40,12 +47,12 @@ export function logKey(index: number): string {
 export function logIndexOf(key: string): number {
   const index = Number(key.slice(1))
   if (key.length !== INDEX_DIGITS + 1 || !Number.isSafeInteger(index) || index < 1) {
-    throw new UnreadableValue('a log entry has an unreadable key')
+    throw new ChecksumError('a log entry has an unreadable key')
   }
   return index
 }
 
-/** Entries from one index to another, both included. */
+/** Key range of entries, both ends included. */
 export function logRange(from: number, to: number): { gte: string; lte: string } {
   return { gte: logKey(Math.max(1, from)), lte: logKey(to) }
 }
@@ -54,9 +61,9 @@ export function blobKey(key: string): string {
   return `b${escapeText(key)}`
 }
 
-export const blobRange = { gte: 'b', lt: 'c' } as const
+export const BLOB_RANGE = { gte: 'b', lt: 'c' } as const
 
-export function blobNameOf(key: string): string {
+export function parseBlobKey(key: string): string {
   return unescapeText(key.slice(1))
 }
 
@@ -64,57 +71,61 @@ export function rowKey(table: string, key: string): string {
   return `r${escapeText(table)}${SEPARATOR}${escapeText(key)}`
 }
 
-/** A text under a key, preceded by a checksum over both: found under another key it is as wrong. */
-export function seal(key: string, text: string): string {
-  return crcDigits(checksum(key, text)) + text
+/**
+ * Prefixes a text with a checksum over key and text, so that a value stored under the wrong key is
+ * detected.
+ */
+export function addChecksum(key: string, text: string): string {
+  return formatCrc(keyedChecksum(key, text)) + text
 }
 
-export function unseal(key: string, value: string): string {
-  const text = value.slice(CRC_DIGITS)
-  assertChecksum(value, checksum(key, text))
+export function stripChecksum(key: string, value: string): string {
+  const text = value.slice(CRC_HEX_DIGITS)
+  assertChecksum(value, keyedChecksum(key, text))
   return text
 }
 
-/** Bytes for one value at a time: the database copies what it is given. */
+/** Scratch buffer for one value at a time: the database copies its input. */
 const SCRATCH_BYTES_MIN = 256 * 1024
 let scratch = Buffer.allocUnsafe(SCRATCH_BYTES_MIN)
-/** A larger one is let go after the value that needed it. */
-const SCRATCH_BYTES_KEPT = 4 * 1024 * 1024
+/** A larger buffer is released after use. */
+const SCRATCH_BYTES_RETAINED = 4 * 1024 * 1024
 
 /**
- * The value of a row, as bytes that are made once: the database would turn a text into them twice
- * over, and the checksum a third time. Good until the next call.
+ * Encodes the value of a row once; given a string, the database would encode it twice and the
+ * checksum a third time. Valid until the next call.
  */
-export function toRowValue(key: string, content: StringChunks): Uint8Array {
+export function encodeRowValue(key: string, content: StringChunks): Uint8Array {
   const parts = typeof content === 'string' ? [content] : content
-  let text = textInScratch(parts)
-  if (!isPlain(parts, text)) text = textInScratch([escapeText(joinChunks(content))])
-  writeCrcDigits(scratch, checksum(key, text))
-  return scratch.subarray(0, CRC_DIGITS + text.length)
+  let text = writeToScratch(parts)
+  if (!needsNoEscape(parts, text)) text = writeToScratch([escapeText(joinChunks(content))])
+  writeCrc(scratch, keyedChecksum(key, text))
+  return scratch.subarray(0, CRC_HEX_DIGITS + text.length)
 }
 
-/** Writes a text behind the place of the checksum. */
-function textInScratch(parts: readonly string[]): Buffer {
-  const bytesMax = CRC_DIGITS + chunksLength(parts) * UTF8_BYTES_PER_UNIT_MAX
-  if (bytesMax > scratch.length || scratch.length > SCRATCH_BYTES_KEPT)
+/** Writes a text after the space for the checksum. */
+function writeToScratch(parts: readonly string[]): Buffer {
+  const bytesMax = CRC_HEX_DIGITS + chunksLength(parts) * UTF8_BYTES_PER_UNIT_MAX
+  if (bytesMax > scratch.length || scratch.length > SCRATCH_BYTES_RETAINED)
     scratch = Buffer.allocUnsafe(Math.max(bytesMax, SCRATCH_BYTES_MIN))
-  let end = CRC_DIGITS
+  let end = CRC_HEX_DIGITS
   for (const part of parts) end += scratch.write(part, end)
-  return scratch.subarray(CRC_DIGITS, end)
+  return scratch.subarray(CRC_HEX_DIGITS, end)
 }
 
-/** Whether a text is in its bytes exactly, with nothing that is to be escaped. */
-function isPlain(parts: readonly string[], bytes: Buffer): boolean {
-  // As many bytes as units: all of it is ASCII.
-  const isExact = bytes.length === chunksLength(parts) || parts.every((part) => part.isWellFormed())
-  return isExact && !needsEscape(bytes)
+/** True if the UTF-8 bytes represent the text exactly and need no escaping. */
+function needsNoEscape(parts: readonly string[], bytes: Buffer): boolean {
+  // Equal numbers of bytes and UTF-16 units mean pure ASCII.
+  const isLossless =
+    bytes.length === chunksLength(parts) || parts.every((part) => part.isWellFormed())
+  return isLossless && !needsEscape(bytes)
 }
 
-export function fromLogValue(key: string, value: string): LogEntry {
+export function decodeLogValue(key: string, value: string): LogEntry {
   const colon = value.indexOf(':') + 1
-  const time = value.slice(CRC_DIGITS, colon)
+  const time = value.slice(CRC_HEX_DIGITS, colon)
   const text = value.slice(colon)
-  assertChecksum(value, checksum(key + time, text))
+  assertChecksum(value, keyedChecksum(key + time, text))
   return {
     index: logIndexOf(key),
     timeMs: Number.parseFloat(time),
@@ -123,8 +134,8 @@ export function fromLogValue(key: string, value: string): LogEntry {
   }
 }
 
-/** The key is mixed in as the starting value: a second call of the native function costs more. */
-function checksum(key: string, content: string | Uint8Array): number {
+/** Uses the key as the initial value: a second call of the native function would cost more. */
+function keyedChecksum(key: string, content: string | Uint8Array): number {
   let start = 0x811c9dc5
   for (let at = 0; at < key.length; at++) {
     start = Math.imul(start ^ key.charCodeAt(at), 0x01000193)
@@ -132,22 +143,22 @@ function checksum(key: string, content: string | Uint8Array): number {
   return crc32(content, start >>> 0)
 }
 
-function crcDigits(crc: number): string {
-  return crc.toString(16).padStart(CRC_DIGITS, '0')
+function formatCrc(crc: number): string {
+  return crc.toString(16).padStart(CRC_HEX_DIGITS, '0')
 }
 
 const HEX_DIGITS = Buffer.from('0123456789abcdef')
 
-/** The same as bytes, without a text in between. */
-function writeCrcDigits(bytes: Uint8Array, crc: number): void {
-  for (let at = CRC_DIGITS - 1, rest = crc; at >= 0; at--, rest >>>= 4)
+/** Writes the checksum as bytes without creating a string. */
+function writeCrc(bytes: Uint8Array, crc: number): void {
+  for (let at = CRC_HEX_DIGITS - 1, rest = crc; at >= 0; at--, rest >>>= 4)
     bytes[at] = HEX_DIGITS[rest & 0xf] ?? 0
 }
 
 function assertChecksum(value: string, crc: number): void {
   let stored = 0
-  for (let at = 0; at < CRC_DIGITS; at++) stored = stored * 16 + hexDigit(value.charCodeAt(at))
-  if (stored !== crc) throw new UnreadableValue('its checksum does not match')
+  for (let at = 0; at < CRC_HEX_DIGITS; at++) stored = stored * 16 + hexDigit(value.charCodeAt(at))
+  if (stored !== crc) throw new ChecksumError('its checksum does not match')
 }
 
 function hexDigit(code: number): number {
@@ -155,8 +166,8 @@ function hexDigit(code: number): number {
   return code >= 0x61 && code <= 0x66 ? code - 0x57 : Number.NaN
 }
 
-/** The table and the key of a row, from its key in the database. */
-export function rowNameOf(stored: string): { readonly table: string; readonly key: string } {
+/** Table and key of a row, parsed from its database key. */
+export function parseRowKey(stored: string): { readonly table: string; readonly key: string } {
   const separator = stored.indexOf(SEPARATOR)
   return {
     table: unescapeText(stored.slice(1, separator)),
@@ -164,26 +175,27 @@ export function rowNameOf(stored: string): { readonly table: string; readonly ke
   }
 }
 
-/** Throws UnreadableRow where the value is not one that `toRowValue` made for this key. */
+/** Throws RowChecksumError if `encodeRowValue` did not create the value for this key. */
 export function assertRowValue(key: string, value: Uint8Array): void {
   let stored = 0
-  for (let at = 0; at < CRC_DIGITS; at++) stored = stored * 16 + hexDigit(value[at] ?? Number.NaN)
-  if (stored !== checksum(key, value.subarray(CRC_DIGITS))) throw new UnreadableRow(key)
+  for (let at = 0; at < CRC_HEX_DIGITS; at++)
+    stored = stored * 16 + hexDigit(value[at] ?? Number.NaN)
+  if (stored !== keyedChecksum(key, value.subarray(CRC_HEX_DIGITS))) throw new RowChecksumError(key)
 }
 
-/** The checksum goes last, so that the bytes handed out need not be copied. */
-export function toBlobValue(key: string, bytes: Uint8Array): Uint8Array {
+/** The checksum comes last, so that returned bytes need no copy. */
+export function encodeBlobValue(key: string, bytes: Uint8Array): Uint8Array {
   const value = Buffer.allocUnsafe(bytes.length + CRC_BYTES)
   value.set(bytes)
-  value.writeUInt32LE(checksum(key, bytes), bytes.length)
+  value.writeUInt32LE(keyedChecksum(key, bytes), bytes.length)
   return value
 }
 
-export function fromBlobValue(key: string, value: Uint8Array): Uint8Array {
+export function decodeBlobValue(key: string, value: Uint8Array): Uint8Array {
   const end = value.length - CRC_BYTES
-  if (end < 0) throw new UnreadableValue('it is too short')
+  if (end < 0) throw new ChecksumError('it is too short')
   const bytes = value.subarray(0, end)
   const stored = new DataView(value.buffer, value.byteOffset, value.length).getUint32(end, true)
-  if (stored !== checksum(key, bytes)) throw new UnreadableValue('its checksum does not match')
+  if (stored !== keyedChecksum(key, bytes)) throw new ChecksumError('its checksum does not match')
   return bytes
 }

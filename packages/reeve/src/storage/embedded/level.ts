@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
-import { rowRange } from './layout.ts'
-import type { RawRow } from './rows/packed-rows.ts'
-import { codeOf } from './storage-faults.ts'
+import { ROW_RANGE } from './layout.ts'
+import type { StoredEntry } from './rows/packed-rows.ts'
+import { errorCode } from './storage-faults.ts'
 
-/** Written and synced in one go: so long the disk may be busy with nothing else. */
-const TABLE_BYTES = 8 * 1024 * 1024
+/** Table files are written and synced in one go, which blocks the disk for that time. */
+const TABLE_FILE_BYTES_MAX = 8 * 1024 * 1024
 const BLOCK_BYTES = 16 * 1024
 const PAGE_KEYS = 1_000
 const PAGE_BYTES = 4 * 1024 * 1024
@@ -15,28 +15,31 @@ interface OpenLevelOptions {
   readonly create: boolean
 }
 
-export async function openLevel(folder: string, options: OpenLevelOptions): Promise<ClassicLevel> {
-  // Not readable by others, whatever the directory above allows: rows hold hashes of secrets.
-  if (options.create) await mkdir(folder, { mode: 0o700 }).catch(ifThere)
-  const level = new ClassicLevel(folder, {
+export async function openLevelDb(
+  directory: string,
+  options: OpenLevelOptions,
+): Promise<ClassicLevel> {
+  // Private, whatever the permissions of the parent: rows contain hashes of secrets.
+  if (options.create) await mkdir(directory, { mode: 0o700 }).catch(ignoreExisting)
+  const level = new ClassicLevel(directory, {
     createIfMissing: options.create,
     writeBufferSize: options.bufferBytes,
-    maxFileSize: TABLE_BYTES,
+    maxFileSize: TABLE_FILE_BYTES_MAX,
     blockSize: BLOCK_BYTES,
-    // Rows are read on a thread of its own.
+    // Rows are loaded by a worker thread.
     multithreading: true,
   })
   await level.open()
   return level
 }
 
-function ifThere(thrown: unknown): void {
-  if (codeOf(thrown) !== 'EEXIST') throw thrown
+function ignoreExisting(thrown: unknown): void {
+  if (errorCode(thrown) !== 'EEXIST') throw thrown
 }
 
-/** What another thread of this process has opened. */
-export async function joinLevel(folder: string): Promise<ClassicLevel> {
-  const level = new ClassicLevel(folder, { createIfMissing: false, multithreading: true })
+/** Opens a database that another thread of this process has open. */
+export async function openSharedLevelDb(directory: string): Promise<ClassicLevel> {
+  const level = new ClassicLevel(directory, { createIfMissing: false, multithreading: true })
   await level.open()
   return level
 }
@@ -47,22 +50,22 @@ export interface KeyRange {
   readonly lte?: string
 }
 
-/** Keys and values of a range, in pages, as of the moment of the first page. */
-export function textPages(
+/** Entries of a key range in pages, as of the first page. */
+export function entryPages(
   level: ClassicLevel,
   range: KeyRange,
 ): AsyncGenerator<[string, string][]> {
-  return pagesOf(() => level.iterator({ ...range, highWaterMarkBytes: PAGE_BYTES }))
+  return prefetchedPages(() => level.iterator({ ...range, highWaterMarkBytes: PAGE_BYTES }))
 }
 
 export function keyPages(level: ClassicLevel, range: KeyRange): AsyncGenerator<string[]> {
-  return pagesOf(() => level.keys({ ...range, highWaterMarkBytes: PAGE_BYTES }))
+  return prefetchedPages(() => level.keys({ ...range, highWaterMarkBytes: PAGE_BYTES }))
 }
 
-/** Every row, with its value as bytes. */
-export function rawRowPages(level: ClassicLevel): AsyncGenerator<RawRow[]> {
-  const options = { ...rowRange, highWaterMarkBytes: PAGE_BYTES, valueEncoding: 'view' } as const
-  return pagesOf(() => level.iterator<string, Uint8Array>(options))
+/** All rows with their values as bytes. */
+export function rowPages(level: ClassicLevel): AsyncGenerator<StoredEntry[]> {
+  const options = { ...ROW_RANGE, highWaterMarkBytes: PAGE_BYTES, valueEncoding: 'view' } as const
+  return prefetchedPages(() => level.iterator<string, Uint8Array>(options))
 }
 
 interface PageSource<T> {
@@ -70,17 +73,19 @@ interface PageSource<T> {
   close(): Promise<void>
 }
 
-/** Fetches each page while the one before is worked on: the database has threads of its own. */
-async function* pagesOf<T>(open: () => PageSource<T>): AsyncGenerator<T[]> {
+/**
+ * Prefetches the next page while the current one is processed: the database uses its own threads.
+ */
+async function* prefetchedPages<T>(open: () => PageSource<T>): AsyncGenerator<T[]> {
   const source = open()
   try {
-    let coming = source.nextv(PAGE_KEYS)
+    let nextPage = source.nextv(PAGE_KEYS)
     for (;;) {
-      const page = await coming
+      const page = await nextPage
       if (page.length === 0) return
-      coming = source.nextv(PAGE_KEYS)
-      // Awaited in the next turn; when there is none, its failure concerns nobody.
-      coming.catch(() => undefined)
+      nextPage = source.nextv(PAGE_KEYS)
+      // Awaited in the next iteration; if there is none, its failure is irrelevant.
+      nextPage.catch(() => undefined)
       yield page
     }
   } finally {

@@ -3,53 +3,53 @@ import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { RemovedFiles } from './removed-files.ts'
+import { FileReaper } from './removed-files.ts'
 
 /** More than one step. */
 const LARGE = Buffer.alloc(5 * 1024 * 1024, 'r')
 
-test('a file that is taken is gone from its folder at once, and from the disk soon', async (t) => {
+test('file reaper: a retired file leaves its directory at once and the disk soon', async (t) => {
   const { files, inDatabase, inRemoved } = await folders(t)
   await fs.writeFile(inDatabase('1.log'), LARGE)
-  await files.take(inDatabase('1.log'))
+  await files.retire(inDatabase('1.log'))
   await assert.rejects(fs.stat(inDatabase('1.log')), { code: 'ENOENT' })
-  await files.idle()
+  await files.whenIdle()
   assert.deepEqual(await fs.readdir(inRemoved('.')), [])
 })
 
-test('a file that is removed becomes shorter before it goes', async (t) => {
+test('file reaper: a retired file is truncated before it is unlinked', async (t) => {
   const { files, inDatabase } = await folders(t)
   await fs.writeFile(inDatabase('1.log'), LARGE)
   const handle = await fs.open(inDatabase('1.log'))
   t.after(() => handle.close())
-  await files.take(inDatabase('1.log'))
-  await files.idle()
+  await files.retire(inDatabase('1.log'))
+  await files.whenIdle()
   assert.equal((await handle.stat()).size, LARGE.length % (2 * 1024 * 1024))
 })
 
-test('what the database removes is left to us, and what it keeps is not touched', async (t) => {
+test('file reaper: files removed by the database are reaped, others are untouched', async (t) => {
   const { files, inDatabase, inRemoved } = await folders(t)
   for (const name of ['000004.ldb', '000005.ldb', '000006.log', 'CURRENT', 'MANIFEST-000002'])
     await fs.writeFile(inDatabase(name), LARGE)
-  files.follow()
-  await files.idle()
+  files.scan()
+  await files.whenIdle()
   assert.deepEqual(await fs.readdir(inRemoved('.')), ['000004.ldb', '000005.ldb', '000006.log'])
   await fs.unlink(inDatabase('000004.ldb'))
   await fs.unlink(inDatabase('000006.log'))
   await fs.writeFile(inDatabase('000007.log'), LARGE)
-  files.follow()
-  await files.idle()
+  files.scan()
+  await files.whenIdle()
   assert.deepEqual(await fs.readdir(inRemoved('.')), ['000005.ldb', '000007.log'])
   for (const name of ['000005.ldb', '000007.log', 'CURRENT', 'MANIFEST-000002'])
     assert.deepEqual(await fs.readFile(inDatabase(name)), LARGE, name)
 })
 
-test('a file that somebody else has a name of keeps its content', async (t) => {
+test('file reaper: a file with another hard link keeps its content', async (t) => {
   const { files, inDatabase, inRemoved } = await folders(t)
   await fs.writeFile(inDatabase('1.log'), LARGE)
   await fs.link(inDatabase('1.log'), inDatabase('snapshot'))
-  await files.take(inDatabase('1.log'))
-  await files.idle()
+  await files.retire(inDatabase('1.log'))
+  await files.whenIdle()
   assert.deepEqual(await fs.readdir(inRemoved('.')), [])
   assert.deepEqual(await fs.readFile(inDatabase('snapshot')), LARGE)
 })
@@ -57,22 +57,22 @@ test('a file that somebody else has a name of keeps its content', async (t) => {
 test('one file that cannot be removed does not keep others', async (t) => {
   const { files, inDatabase, inRemoved } = await folders(t)
   await fs.mkdir(inDatabase('1.log'))
-  await files.take(inDatabase('1.log'))
+  await files.retire(inDatabase('1.log'))
   await fs.writeFile(inDatabase('2.log'), LARGE)
-  await files.take(inDatabase('2.log'))
-  await files.idle()
+  await files.retire(inDatabase('2.log'))
+  await files.whenIdle()
   assert.deepEqual(await fs.readdir(inRemoved('.')), ['1.log'])
 })
 
-test('closing leaves nothing behind, and beginning removes what a crash left', async (t) => {
+test('file reaper: close removes everything, start removes the remains of a crash', async (t) => {
   const { files, inDatabase, inRemoved } = await folders(t)
   await fs.writeFile(inDatabase('1.ldb'), LARGE)
-  files.follow()
-  await files.idle()
-  await files.begin()
+  files.scan()
+  await files.whenIdle()
+  await files.start()
   assert.deepEqual(await fs.readdir(inRemoved('.')), [])
   await fs.writeFile(inDatabase('2.ldb'), LARGE)
-  files.follow()
+  files.scan()
   await files.close()
   await assert.rejects(fs.stat(inRemoved('.')), { code: 'ENOENT' })
   for (const name of ['1.ldb', '2.ldb'])
@@ -84,7 +84,7 @@ async function folders(t: TestContext) {
   const inDatabase = (name: string): string => join(home, 'level', name)
   const inRemoved = (name: string): string => join(home, 'removed', name)
   await fs.mkdir(inDatabase('.'))
-  const files = new RemovedFiles(inRemoved('.'), inDatabase('.'))
-  await files.begin()
+  const files = new FileReaper(inRemoved('.'), inDatabase('.'))
+  await files.start()
   return { files, inDatabase, inRemoved }
 }

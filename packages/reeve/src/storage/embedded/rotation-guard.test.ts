@@ -7,25 +7,25 @@ import { ClassicLevel } from 'classic-level'
 import fc from 'fast-check'
 import { walNumbers } from './leveldb/inspect-database.ts'
 import {
-  memoryBytesMax,
-  RotationGuard,
-  rotationFolder,
-  type RotationFolder,
+  memtableBytesMax,
+  WalRotationGuard,
+  walDirectory,
+  type WalDirectory,
 } from './rotation-guard.ts'
 
 const BUFFER_BYTES = 100_000
 
-test('a write that cannot have begun a new log file costs no look at the folder', async () => {
+test('rotation guard: a write that cannot have started a new WAL needs no directory read', async () => {
   const folder = new FakeFolder()
-  const guard = new RotationGuard(folder, BUFFER_BYTES)
+  const guard = new WalRotationGuard(folder, BUFFER_BYTES)
   folder.looks = 0
   for (let at = 0; at < 9; at++) await guard.run(10_000, async () => undefined)
   assert.equal(folder.looks, 0)
 })
 
-test('a write that began a new log file is durable only when the folder is synced', async () => {
+test('rotation guard: a write that started a new WAL resolves after the directory fsync', async () => {
   const folder = new FakeFolder()
-  const guard = new RotationGuard(folder, BUFFER_BYTES)
+  const guard = new WalRotationGuard(folder, BUFFER_BYTES)
   const synced = folder.holdSync()
   let durable = false
   const writing = guard.run(BUFFER_BYTES, async () => folder.rotate()).then(() => (durable = true))
@@ -38,7 +38,7 @@ test('a write that began a new log file is durable only when the folder is synce
 
 test('a write that shares the new log file waits for the same sync', async () => {
   const folder = new FakeFolder()
-  const guard = new RotationGuard(folder, BUFFER_BYTES)
+  const guard = new WalRotationGuard(folder, BUFFER_BYTES)
   const synced = folder.holdSync()
   const durable: string[] = []
   const other = Promise.withResolvers<void>()
@@ -57,7 +57,7 @@ test('a write that shares the new log file waits for the same sync', async () =>
 
 test('after a new log file the count begins again, with the writes under way', async () => {
   const folder = new FakeFolder()
-  const guard = new RotationGuard(folder, BUFFER_BYTES)
+  const guard = new WalRotationGuard(folder, BUFFER_BYTES)
   const slow = Promise.withResolvers<void>()
   const underWay = guard.run(60_000, () => slow.promise)
   await guard.run(BUFFER_BYTES - 50_000, async () => folder.rotate())
@@ -72,7 +72,7 @@ test('after a new log file the count begins again, with the writes under way', a
 
 test('a failed sync of the folder fails the write', async () => {
   const folder = new FakeFolder()
-  const guard = new RotationGuard(folder, BUFFER_BYTES)
+  const guard = new WalRotationGuard(folder, BUFFER_BYTES)
   folder.sync = async () => await Promise.reject(new Error('no disk'))
   const writing = guard.run(BUFFER_BYTES, async () => folder.rotate())
   await assert.rejects(writing, /no disk/)
@@ -86,10 +86,10 @@ test('no new log file of the real database is missed, whatever the sizes written
     await level.close()
     await rm(path, { recursive: true })
   })
-  const folder = rotationFolder(path)
+  const folder = walDirectory(path)
   let syncs = 0
   const sync = async (): Promise<void> => void syncs++
-  const guard = new RotationGuard({ list: () => folder.list(), sync }, 64 * 1024)
+  const guard = new WalRotationGuard({ list: () => folder.list(), sync }, 64 * 1024)
   let newest = walNumbers(folder.list()).at(-1)
   let rotations = 0
   const sizes = fc.sample(anyBatch, { numRuns: 600, seed: 3 })
@@ -97,7 +97,7 @@ test('no new log file of the real database is missed, whatever the sizes written
     let bytesMax = 0
     const batch = values.map((size, part) => {
       const key = `${at}-${part}`
-      bytesMax += memoryBytesMax(key.length, size)
+      bytesMax += memtableBytesMax(key.length, size)
       return { type: 'put' as const, key, value: 'v'.repeat(size) }
     })
     await guard.run(bytesMax, () => level.batch(batch))
@@ -116,7 +116,7 @@ const anyBatch = fc.oneof(
   fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 2 }),
 )
 
-class FakeFolder implements RotationFolder {
+class FakeFolder implements WalDirectory {
   looks = 0
   syncs = 0
   #number = 4

@@ -1,80 +1,83 @@
 import { readdirSync } from 'node:fs'
-import { syncFolder } from './durable-file.ts'
+import { fsyncDirectory } from './durable-file.ts'
 import { walNumbers } from './leveldb/inspect-database.ts'
 
-export interface RotationFolder {
-  /** Names of the files in the database's folder. */
+export interface WalDirectory {
+  /** Names of the files in the database directory. */
   list(): readonly string[]
-  /** Makes the folder's entries durable. */
+  /** Makes the directory entries durable. */
   sync(): Promise<void>
 }
 
 /**
- * Closes a gap in the database's durability. When its buffer in memory is full it goes on in a new
- * write-ahead log file, and a synced write syncs that file but not the folder the file is named in.
- * Until the next change of the manifest a power cut may forget the name, and the writes with it.
- *
- * So after each write we ask whether a new log file appeared, and if so sync the folder before the
- * write counts as durable. Most writes need no look at the folder: a log file can only change after
- * the buffer's size in bytes was written, and `memoryBytesMax` bounds what a write may take of it.
+ * Closes a gap in the durability of LevelDB. When its write buffer is full, it starts a new
+ * write-ahead log file; a synced write syncs that file, but not the directory entry. Until the next
+ * manifest change a power cut may lose the name, and the writes with it. So after each write this
+ * class checks for a new log file and syncs the directory before the write counts as durable. Most
+ * writes need no directory read: a new log file can appear only after the write buffer's size in
+ * bytes was written, and `memtableBytesMax` bounds the space of a write.
  */
-export class RotationGuard {
-  readonly #folder: RotationFolder
+export class WalRotationGuard {
+  readonly #directory: WalDirectory
   readonly #bufferBytes: number
-  #newest: number
-  /** The most that can be in the database's buffer by now. */
-  #bufferedMax = BUFFER_BYTES_EMPTY
-  #writingMax = 0
-  #synced: Promise<void> | undefined
+  #newestWal: number
+  /** Upper bound of the bytes in the write buffer. */
+  #bufferedBytesMax = EMPTY_BUFFER_BYTES
+  #inFlightBytesMax = 0
+  #directorySync: Promise<void> | undefined
 
-  constructor(folder: RotationFolder, bufferBytes: number) {
-    this.#folder = folder
+  constructor(folder: WalDirectory, bufferBytes: number) {
+    this.#directory = folder
     this.#bufferBytes = bufferBytes
-    this.#newest = newestWal(folder)
+    this.#newestWal = newestWal(folder)
   }
 
-  /** Runs a write that takes at most `bytesMax` of the buffer. Resolves when it is durable. */
+  /**
+   * Runs a write that takes at most `bytesMax` of the buffer. Resolves when the write is durable.
+   */
   async run(bytesMax: number, write: () => Promise<void>): Promise<void> {
-    this.#bufferedMax += bytesMax
-    this.#writingMax += bytesMax
+    this.#bufferedBytesMax += bytesMax
+    this.#inFlightBytesMax += bytesMax
     try {
       await write()
-      if (this.#bufferedMax > this.#bufferBytes) this.#look()
-      // Also when another write saw the new file: ours may be in it.
-      await this.#synced
+      if (this.#bufferedBytesMax > this.#bufferBytes) this.#checkRotation()
+      // Also wait if another write found the new file: this write may be in it.
+      await this.#directorySync
     } finally {
-      this.#writingMax -= bytesMax
+      this.#inFlightBytesMax -= bytesMax
     }
   }
 
-  #look(): void {
-    const newest = newestWal(this.#folder)
-    if (newest === this.#newest) return
-    this.#newest = newest
-    // The new buffer holds at most the writes that are still on their way here.
-    this.#bufferedMax = BUFFER_BYTES_EMPTY + this.#writingMax
-    this.#synced = this.#folder.sync()
+  #checkRotation(): void {
+    const newest = newestWal(this.#directory)
+    if (newest === this.#newestWal) return
+    this.#newestWal = newest
+    // The new buffer contains at most the writes in flight.
+    this.#bufferedBytesMax = EMPTY_BUFFER_BYTES + this.#inFlightBytesMax
+    this.#directorySync = this.#directory.sync()
   }
 }
 
-export function rotationFolder(path: string): RotationFolder {
+export function walDirectory(path: string): WalDirectory {
   return {
-    // Not asynchronous: a folder that was just written to is in memory.
+    // Synchronous: a directory that was just written is cached.
     list: () => readdirSync(path),
-    sync: () => syncFolder(path),
+    sync: () => fsyncDirectory(path),
   }
 }
 
 /** One block of the buffer's allocator, and its first node. */
-const BUFFER_BYTES_EMPTY = 4_096 + 256
+const EMPTY_BUFFER_BYTES = 4_096 + 256
 /** Sequence, lengths, the tallest possible node, alignment and bookkeeping of one key. */
 const KEY_OVERHEAD_BYTES = 144
 
-/** The most that a key and value take of the buffer: up to a quarter of its blocks stays unused. */
-export function memoryBytesMax(keyBytes: number, valueBytes: number): number {
+/**
+ * Upper bound of the buffer space of a key and value: up to a quarter of each block stays unused.
+ */
+export function memtableBytesMax(keyBytes: number, valueBytes: number): number {
   return Math.ceil(((keyBytes + valueBytes + KEY_OVERHEAD_BYTES) * 4) / 3)
 }
 
-function newestWal(folder: RotationFolder): number {
+function newestWal(folder: WalDirectory): number {
   return walNumbers(folder.list()).at(-1) ?? 0
 }

@@ -12,7 +12,7 @@ import { openEmbeddedEngine } from './open-embedded-engine.ts'
 import { salvageStorage } from './salvage-storage.ts'
 
 const ROWS = 300
-const SMALL = { writeBufferBytes: 64 * 1024, fileBytesMax: 8 * 1024 }
+const SMALL = { writeBufferBytes: 64 * 1024, segmentBytesMax: 8 * 1024 }
 
 async function openStore(directory: string): Promise<Store> {
   const engine = await openEmbeddedEngine(directory, SMALL)
@@ -66,7 +66,7 @@ const wanted = new Map<string, string>([
 wanted.delete('n10')
 const LAST_INDEX = ROWS + 12
 
-test('salvage: a sound storage comes through whole', async (t) => {
+test('salvage: an intact storage is copied completely', async (t) => {
   const directory = await aStorage(t)
   const { problems, lastIndex } = await checkStorage(directory)
   assert.deepEqual([problems, lastIndex], [[], LAST_INDEX])

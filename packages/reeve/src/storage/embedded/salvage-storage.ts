@@ -1,11 +1,11 @@
 import { errorMessage } from '@reeve/kit/fault.ts'
 import {
   decodeCommit,
-  wholeText,
+  joinRowJson,
   type BlobChange,
   type CheckpointRow,
   type CommittedRow,
-  type MovableEngine,
+  type MigratableEngine,
   type StoredBlob,
 } from '../../state/index.ts'
 import * as data from './data-directory.ts'
@@ -15,89 +15,107 @@ import { salvageLog, type SalvagedLog } from './log/salvage-log.ts'
 import { storageFault } from './storage-faults.ts'
 import { unescapeText } from './text-escape.ts'
 
-/** What is written at once. */
+/** Maximum size of a batch. */
 const BATCH_ITEMS = 1_000
 const BATCH_BYTES = 4 * 1024 * 1024
 
-/** What came of a salvage. */
-export interface Salvaged {
+/** Result of a salvage. */
+export interface SalvageResult {
   readonly lastIndex: number
   readonly rows: number
-  /** How many of the rows are from the log: newer than the checkpoint, or lost from it. */
+  /**
+   * Number of rows taken from the log because they are newer than the checkpoint or missing from
+   * it.
+   */
   readonly rowsOfLog: number
   readonly blobs: number
-  /** What could not be read: files and bytes, keys, indexes. Empty when nothing is lost. */
+  /** Unreadable files, keys and indexes; empty if nothing is lost. */
   readonly lost: readonly string[]
 }
 
 /**
- * Brings every readable row and blob of a storage that nobody has open into an empty engine. The
- * log itself stays behind: the new storage begins with a checkpoint at the last index. Changes
- * nothing in the directory.
+ * Copies every readable row and blob of a closed storage into an empty engine. The log is not
+ * copied: the new storage starts with a checkpoint at the last index. The directory is not changed.
  */
-export async function salvageStorage(directory: string, to: MovableEngine): Promise<Salvaged> {
+export async function salvageStorage(
+  directory: string,
+  target: MigratableEngine,
+): Promise<SalvageResult> {
   const paths = data.dataPathsOf(directory)
   await data.assertUnlocked(paths)
-  const lost: string[] = []
-  const reached = await data.readReached(paths).catch(() => {
-    lost.push('the file REACHED is unreadable, so the end of the log cannot be verified')
-    return data.NOTHING_REACHED
+  const losses: string[] = []
+  const reached = await data.readHighWaterMark(paths).catch(() => {
+    losses.push('the file REACHED is unreadable, so the end of the log cannot be verified')
+    return data.EMPTY_HIGH_WATER_MARK
   })
-  const database = await salvageDatabase(paths.level)
+  const database = await salvageDatabase(paths.database)
   const log = await salvageLog(paths.log).catch((thrown: unknown) => {
-    lost.push(errorMessage(thrown))
+    losses.push(errorMessage(thrown))
     return EMPTY_LOG
   })
-  const mark = markIn(database)
-  lost.push(...database.damages, ...lostEntries(log, mark?.upTo ?? 0, reached.lastIndex))
-  if (mark === undefined) lost.push('the mark of the checkpoint is unreadable')
-  // Where rows are lost, the kept log may still hold them.
-  const isWhole = mark !== undefined && database.damages.length === 0
-  const changes = await changesIn(log, isWhole ? mark.upTo : 0)
-  const lastIndex = Math.max(log.lastIndex, mark?.upTo ?? 0, reached.lastIndex, changes.lastIndex)
+  const checkpoint = readCheckpointIndex(database)
+  losses.push(
+    ...database.problems,
+    ...findLostEntries(log, checkpoint?.upTo ?? 0, reached.lastIndex),
+  )
+  if (checkpoint === undefined) losses.push('the mark of the checkpoint is unreadable')
+  // If rows are damaged, the log may still contain them.
+  const isCheckpointIntact = checkpoint !== undefined && database.problems.length === 0
+  const changes = await readLogChanges(log, isCheckpointIntact ? checkpoint.upTo : 0)
+  const lastIndex = Math.max(
+    log.lastIndex,
+    checkpoint?.upTo ?? 0,
+    reached.lastIndex,
+    changes.lastIndex,
+  )
   if (lastIndex === 0)
     throw storageFault('storage-corrupt', `Nothing of ${paths.root} is readable.`)
-  return await writeTo(to, { database, changes, lastIndex, lost })
+  return await writeContent(target, { database, changes, lastIndex, losses })
 }
 
 const EMPTY_LOG: SalvagedLog = {
-  damages: [],
+  problems: [],
   firstIndex: 0,
   lastIndex: 0,
   tornBytes: 0,
   entries: async function* () {},
 }
 
-/** Damage to entries that the checkpoint holds costs nothing. */
-function lostEntries(log: SalvagedLog, upTo: number, reached: number): string[] {
-  const lost = log.damages.filter(({ fromIndex }) => fromIndex > upTo).map(({ what }) => what)
+/** Damage to checkpointed entries loses nothing. */
+function findLostEntries(log: SalvagedLog, upTo: number, reached: number): string[] {
+  const losses = log.problems
+    .filter(({ fromIndex }) => fromIndex > upTo)
+    .map(({ message }) => message)
   const end = Math.max(log.lastIndex, upTo)
-  if (reached > end) lost.push(`log entries ${end + 1} to ${reached} are missing`)
-  return lost
+  if (reached > end) losses.push(`log entries ${end + 1} to ${reached} are missing`)
+  return losses
 }
 
-function markIn(database: SalvagedDatabase): { upTo: number } | undefined {
-  const value = database.get(layout.metaKeys.checkpoint)
+function readCheckpointIndex(database: SalvagedDatabase): { upTo: number } | undefined {
+  const value = database.getMetadata(layout.METADATA_KEYS.checkpoint)
   if (value === undefined) return undefined
   try {
-    const text = layout.unseal(layout.metaKeys.checkpoint, Buffer.from(value).toString('utf8'))
+    const text = layout.stripChecksum(
+      layout.METADATA_KEYS.checkpoint,
+      Buffer.from(value).toString('utf8'),
+    )
     const { upTo } = Object(JSON.parse(text))
     return Number.isSafeInteger(upTo) ? { upTo } : undefined
   } catch (thrown) {
-    if (thrown instanceof layout.UnreadableValue || thrown instanceof SyntaxError) return undefined
+    if (thrown instanceof layout.ChecksumError || thrown instanceof SyntaxError) return undefined
     throw thrown
   }
 }
 
-interface Changes {
-  /** By `<table> <key>`, as written last in the log. */
+interface LogChanges {
+  /** By `<table> <key>`: the last value in the log. */
   readonly rows: ReadonlyMap<string, CommittedRow & { readonly index: number }>
   readonly blobs: ReadonlyMap<string, BlobChange>
   readonly lastIndex: number
 }
 
-/** What the readable entries behind an index make of rows and blobs. */
-async function changesIn(log: SalvagedLog, after: number): Promise<Changes> {
+/** Last values of rows and blobs in the readable entries after an index. */
+async function readLogChanges(log: SalvagedLog, after: number): Promise<LogChanges> {
   const rows = new Map<string, CommittedRow & { readonly index: number }>()
   const blobs = new Map<string, BlobChange>()
   for await (const entry of log.entries()) {
@@ -109,55 +127,58 @@ async function changesIn(log: SalvagedLog, after: number): Promise<Changes> {
   return { rows, blobs, lastIndex: log.lastIndex }
 }
 
-interface Found {
+interface SalvagedContent {
   readonly database: SalvagedDatabase
-  readonly changes: Changes
+  readonly changes: LogChanges
   readonly lastIndex: number
-  readonly lost: string[]
+  readonly losses: string[]
 }
 
-async function writeTo(to: MovableEngine, found: Found): Promise<Salvaged> {
-  const { changes, lastIndex, lost } = found
-  await to.beginAt(lastIndex + 1)
-  const writer = new BatchWriter(to, lastIndex)
-  for await (const [key, value] of found.database.pairs()) {
-    const item = decoded(key, value, lost)
+async function writeContent(
+  target: MigratableEngine,
+  found: SalvagedContent,
+): Promise<SalvageResult> {
+  const { changes, lastIndex, losses } = found
+  await target.startLogAt(lastIndex + 1)
+  const writer = new BatchWriter(target, lastIndex)
+  for await (const [key, value] of found.database.entries()) {
+    const item = decodeEntry(key, value, losses)
     if (item === undefined) continue
     if ('bytes' in item) {
-      if (!changes.blobs.has(item.key)) await writer.blob(item)
-    } else if (!isOutdated(item, changes)) await writer.row(item)
+      if (!changes.blobs.has(item.key)) await writer.addBlob(item)
+    } else if (!isOutdated(item, changes)) await writer.addRow(item)
   }
   const checkpointed = writer.rows
   for (const row of changes.rows.values())
-    if (row.header !== undefined && !writer.has(row)) await writer.row(toCheckpointRow(row))
+    if (row.header !== undefined && !writer.has(row)) await writer.addRow(toCheckpointRow(row))
   for (const { key, bytes } of changes.blobs.values())
-    if (bytes !== undefined) await writer.blob({ key, bytes })
-  await writer.end()
+    if (bytes !== undefined) await writer.addBlob({ key, bytes })
+  await writer.flush()
   return {
     lastIndex,
     rows: writer.rows,
     rowsOfLog: writer.rows - checkpointed,
     blobs: writer.blobs,
-    lost,
+    lost: losses,
   }
 }
 
-/** A row or a blob; undefined for other keys. What is unreadable is added to `lost`. */
-function decoded(
+/** A row or blob; undefined for other keys. Unreadable ones are added to `lost`. */
+function decodeEntry(
   key: string,
   value: Uint8Array,
-  lost: string[],
+  losses: string[],
 ): CheckpointRowText | StoredBlob | undefined {
   try {
-    if (key.startsWith(layout.blobRange.gte))
-      return { key: layout.blobNameOf(key), bytes: layout.fromBlobValue(key, value) }
-    if (!key.startsWith(layout.rowRange.gte)) return undefined
+    if (key.startsWith(layout.BLOB_RANGE.gte))
+      return { key: layout.parseBlobKey(key), bytes: layout.decodeBlobValue(key, value) }
+    if (!key.startsWith(layout.ROW_RANGE.gte)) return undefined
     layout.assertRowValue(key, value)
-    const stored = Buffer.from(value.subarray(layout.CRC_DIGITS)).toString('utf8')
-    return { ...layout.rowNameOf(key), text: unescapeText(stored) }
+    const stored = Buffer.from(value.subarray(layout.CRC_HEX_DIGITS)).toString('utf8')
+    return { ...layout.parseRowKey(key), text: unescapeText(stored) }
   } catch (thrown) {
-    if (!(thrown instanceof layout.UnreadableValue)) throw thrown
-    lost.push(`${nameOf(key)}: ${thrown.message}`)
+    if (!(thrown instanceof layout.ChecksumError)) throw thrown
+    losses.push(`${describeKey(key)}: ${thrown.message}`)
     return undefined
   }
 }
@@ -168,14 +189,14 @@ interface CheckpointRowText {
   readonly text: string
 }
 
-function nameOf(key: string): string {
-  if (key.startsWith(layout.blobRange.gte)) return `the blob ${layout.blobNameOf(key)}`
-  const { table, key: row } = layout.rowNameOf(key)
+function describeKey(key: string): string {
+  if (key.startsWith(layout.BLOB_RANGE.gte)) return `the blob ${layout.parseBlobKey(key)}`
+  const { table, key: row } = layout.parseRowKey(key)
   return `the row ${row} of table ${table}`
 }
 
-/** Whether the log has a later value of a row, or its deletion. */
-function isOutdated({ table, key, text }: CheckpointRowText, { rows }: Changes): boolean {
+/** True if the log has a later value or deletion of the row. */
+function isOutdated({ table, key, text }: CheckpointRowText, { rows }: LogChanges): boolean {
   const change = rows.get(`${table} ${key}`)
   if (change === undefined) return false
   // The first line of a row's text: [create index, modify index, …] (state/codec.ts).
@@ -183,15 +204,15 @@ function isOutdated({ table, key, text }: CheckpointRowText, { rows }: Changes):
   return change.index > modified
 }
 
-/** Without the groups of its table, which are worked out from the row when it is loaded. */
+/** Omits the index keys, which are recomputed from the row when it is loaded. */
 function toCheckpointRow({ table, key, header, text }: CommittedRow): CheckpointRowText {
   const [created, modified] = header ?? [0, 0]
-  return { table, key, text: `${JSON.stringify([created, modified, ''])}\n${wholeText(text)}` }
+  return { table, key, text: `${JSON.stringify([created, modified, ''])}\n${joinRowJson(text)}` }
 }
 
 /** Writes rows and blobs in batches. */
 class BatchWriter {
-  readonly #to: MovableEngine
+  readonly #target: MigratableEngine
   readonly #upTo: number
   readonly #written = new Set<string>()
   #rowBatch: CheckpointRow[] = []
@@ -200,8 +221,8 @@ class BatchWriter {
   rows = 0
   blobs = 0
 
-  constructor(to: MovableEngine, upTo: number) {
-    this.#to = to
+  constructor(to: MigratableEngine, upTo: number) {
+    this.#target = to
     this.#upTo = upTo
   }
 
@@ -209,32 +230,32 @@ class BatchWriter {
     return this.#written.has(`${table} ${key}`)
   }
 
-  async row(row: CheckpointRowText): Promise<void> {
+  async addRow(row: CheckpointRowText): Promise<void> {
     this.#written.add(`${row.table} ${row.key}`)
     this.#rowBatch.push(row)
     this.rows++
-    await this.#added(row.text.length)
+    await this.#flushIfFull(row.text.length)
   }
 
-  async blob(blob: StoredBlob): Promise<void> {
-    // The bytes may be part of a file that is read next.
+  async addBlob(blob: StoredBlob): Promise<void> {
+    // Copy the bytes, which may be a slice of a reused buffer.
     this.#blobBatch.push({ key: blob.key, bytes: Uint8Array.from(blob.bytes) })
     this.blobs++
-    await this.#added(blob.bytes.length)
+    await this.#flushIfFull(blob.bytes.length)
   }
 
-  async end(): Promise<void> {
-    await this.#to.putBlobs(this.#blobBatch)
-    // Without indexes of tables: each then counts as written at the last index.
-    await this.#to.checkpoint(this.#rowBatch, { upTo: this.#upTo, tableIndexes: {} })
+  async flush(): Promise<void> {
+    await this.#target.putBlobs(this.#blobBatch)
+    // Without table indexes, every table counts as written at the last index.
+    await this.#target.checkpoint(this.#rowBatch, { upTo: this.#upTo, tableIndexes: {} })
     this.#rowBatch = []
     this.#blobBatch = []
     this.#bytes = 0
   }
 
-  async #added(bytes: number): Promise<void> {
+  async #flushIfFull(bytes: number): Promise<void> {
     this.#bytes += bytes
     const items = this.#rowBatch.length + this.#blobBatch.length
-    if (this.#bytes >= BATCH_BYTES || items >= BATCH_ITEMS) await this.end()
+    if (this.#bytes >= BATCH_BYTES || items >= BATCH_ITEMS) await this.flush()
   }
 }

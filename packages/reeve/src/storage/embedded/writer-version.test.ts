@@ -24,7 +24,7 @@ test('version: a downgrade within one storage format is a warning, once', async 
   const warnings: string[] = []
   const warn = (_fields: object, message: string): void => void warnings.push(message)
   const start = async (version: string): Promise<void> => {
-    const engine = await openEmbeddedEngine(directory, { version, log: { warn } })
+    const engine = await openEmbeddedEngine(directory, { version, storageLog: { warn } })
     await engine.close()
   }
   await start('0.2.0')

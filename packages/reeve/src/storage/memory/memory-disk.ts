@@ -1,23 +1,23 @@
 import { joinChunks } from '@reeve/kit/string-chunks.ts'
-import type { CheckpointMark, CheckpointRow, LogEntry, NewLogEntry } from '../../state/index.ts'
+import type { CheckpointPosition, CheckpointRow, LogEntry, AppendEntry } from '../../state/index.ts'
 
-/** A row that was not deleted. */
-export interface WrittenRow extends CheckpointRow {
+/** A stored row. */
+export interface StoredMemoryRow extends CheckpointRow {
   readonly text: string
 }
 
-/** What outlives a memory engine: hand it to the next opening and a restart has been simulated. */
+/** State that survives a memory engine: passing it to the next engine simulates a restart. */
 export class MemoryDisk {
   readonly log = new Map<number, LogEntry>()
-  readonly rows = new Map<string, WrittenRow>()
+  readonly rows = new Map<string, StoredMemoryRow>()
   readonly blobs = new Map<string, Uint8Array>()
   firstIndex = 1
   lastIndex = 0
-  checkpoint: CheckpointMark = { upTo: 0, tableIndexes: {} }
-  /** Counts openings. Whoever opened before the last one has been fenced off. */
-  openings = 0
+  checkpoint: CheckpointPosition = { upTo: 0, tableIndexes: {} }
+  /** Number of openings. Engines of earlier openings are fenced. */
+  openCount = 0
 
-  write(entries: readonly NewLogEntry[]): void {
+  append(entries: readonly AppendEntry[]): void {
     for (const entry of entries) {
       this.log.set(entry.index, { ...entry, text: joinChunks(entry.text), blobs: [] })
       this.lastIndex = entry.index
@@ -29,7 +29,7 @@ export class MemoryDisk {
     }
   }
 
-  /** The kept entries from one index to another, both included. */
+  /** Kept entries of an index range, both ends included. */
   entries(from: number, to: number): LogEntry[] {
     const found: LogEntry[] = []
     for (let index = Math.max(from, this.firstIndex); index <= to; index++) {
@@ -39,13 +39,13 @@ export class MemoryDisk {
     return found
   }
 
-  beginAt(firstIndex: number): void {
+  startLogAt(firstIndex: number): void {
     this.firstIndex = firstIndex
     this.lastIndex = firstIndex - 1
     this.checkpoint = { upTo: firstIndex - 1, tableIndexes: {} }
   }
 
-  forget(beforeIndex: number): void {
+  trim(beforeIndex: number): void {
     for (; this.firstIndex < beforeIndex; this.firstIndex++) this.log.delete(this.firstIndex)
   }
 }

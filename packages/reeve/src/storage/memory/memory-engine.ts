@@ -1,24 +1,24 @@
 import { assert, Fault } from '@reeve/kit/fault.ts'
 import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import {
-  toStoredRow,
-  type CheckpointMark,
+  splitStoredRow,
+  type CheckpointPosition,
   type CheckpointRow,
   type EnginePosition,
   type LogEntry,
-  type NewLogEntry,
+  type AppendEntry,
   type StorageEngine,
   type StoredRow,
 } from '../../state/index.ts'
-import { assertAppendable, assertMarkable, trimEnd } from '../log-rules.ts'
-import { RunningCalls } from '../running-calls.ts'
+import { assertContiguous, assertCheckpoint, clampTrim } from '../log-rules.ts'
+import { InFlightCalls } from '../running-calls.ts'
 import { MemoryDisk } from './memory-disk.ts'
-import { MemoryFaults, type AppendFault } from './memory-faults.ts'
+import { FaultInjector, type InjectedFault } from './memory-faults.ts'
 
 const ITEMS_PER_PAGE = 1_000
 
 interface MemoryOptions {
-  /** What an earlier engine left. Opening it again fences that engine off. */
+  /** Disk of an earlier engine, which is fenced by the reopening. */
   readonly disk?: MemoryDisk
 }
 
@@ -28,34 +28,34 @@ export function openMemoryEngine(options: MemoryOptions = {}): MemoryEngine {
 }
 
 export class MemoryEngine implements StorageEngine {
-  readonly opened: EnginePosition
+  readonly initialPosition: EnginePosition
   readonly disk: MemoryDisk
-  readonly faults = new MemoryFaults()
-  readonly #calls = new RunningCalls()
-  readonly #opening: number
+  readonly faultInjector = new FaultInjector()
+  readonly #inFlightCalls = new InFlightCalls()
+  readonly #openNumber: number
   #lastIndex: number
   #appending = false
-  #failed: Fault | undefined
+  #writeFault: Fault | undefined
 
   constructor(disk: MemoryDisk) {
     this.disk = disk
-    this.#opening = ++disk.openings
+    this.#openNumber = ++disk.openCount
     const { lastIndex, firstIndex, checkpoint } = disk
-    this.opened = { lastIndex, firstIndex, checkpoint }
+    this.initialPosition = { lastIndex, firstIndex, checkpoint }
     this.#lastIndex = lastIndex
   }
 
-  async append(entries: readonly NewLogEntry[]): Promise<void> {
-    await this.#calls.run(async () => {
+  async append(entries: readonly AppendEntry[]): Promise<void> {
+    await this.#inFlightCalls.run(async () => {
       assert(!this.#appending, 'an append waits for the one before')
-      if (this.#failed !== undefined) throw this.#failed
-      assertAppendable(entries, this.#lastIndex)
+      if (this.#writeFault !== undefined) throw this.#writeFault
+      assertContiguous(entries, this.#lastIndex)
       this.#appending = true
       try {
         await this.#append(entries)
       } catch (thrown) {
         // As on a real disk, a failed write is the last: its outcome is known at the next opening.
-        if (thrown instanceof Fault) this.#failed = thrown
+        if (thrown instanceof Fault) this.#writeFault = thrown
         throw thrown
       } finally {
         this.#appending = false
@@ -63,24 +63,25 @@ export class MemoryEngine implements StorageEngine {
     })
   }
 
-  async #append(entries: readonly NewLogEntry[]): Promise<void> {
-    const fault = this.faults.take()
+  async #append(entries: readonly AppendEntry[]): Promise<void> {
+    const fault = this.faultInjector.takeNext()
     if (fault?.kind === 'slow') {
       fault.started()
       await fault.released
     }
-    // Like a disk, not at once: who reveals an entry before its append resolves shall be found out.
+    // Asynchronous like a disk, so that tests detect code that reveals an entry before its append
+    // resolves.
     await Promise.resolve()
-    this.#assertOurs()
-    if (fault?.kind === 'torn' && fault.survives === 'all') this.disk.write(entries)
+    this.#assertNotFenced()
+    if (fault?.kind === 'torn' && fault.survives === 'all') this.disk.append(entries)
     const failure = fault === undefined ? undefined : failureOf(fault)
     if (failure !== undefined) throw failure
-    this.disk.write(entries)
+    this.disk.append(entries)
     this.#lastIndex += entries.length
   }
 
   async *load(): AsyncGenerator<readonly StoredRow[]> {
-    yield* this.#paged(() => [...this.disk.rows.values()].map(toStoredRow))
+    yield* this.#paged(() => [...this.disk.rows.values()].map(splitStoredRow))
   }
 
   read(fromIndex: number): AsyncGenerator<LogEntry> {
@@ -91,19 +92,19 @@ export class MemoryEngine implements StorageEngine {
     for await (const page of this.#paged(() => this.disk.entries(fromIndex, to))) yield* page
   }
 
-  /** What was there at the first page, in pages: writes in the meantime do not show. */
+  /** Pages of the content at the first page; later writes are not visible. */
   async *#paged<T>(list: () => readonly T[]): AsyncGenerator<readonly T[]> {
-    const all = await this.#calls.run(async () => list())
+    const all = await this.#inFlightCalls.run(async () => list())
     for (let at = 0; at < all.length; at += ITEMS_PER_PAGE) {
-      yield await this.#calls.run(async () => all.slice(at, at + ITEMS_PER_PAGE))
+      yield await this.#inFlightCalls.run(async () => all.slice(at, at + ITEMS_PER_PAGE))
     }
   }
 
-  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
-    await this.#calls.run(async () => {
-      this.#assertOurs()
+  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointPosition): Promise<void> {
+    await this.#inFlightCalls.run(async () => {
+      this.#assertNotFenced()
       const { upTo } = this.disk.checkpoint
-      assertMarkable(mark, { lastIndex: this.#lastIndex, upTo })
+      assertCheckpoint(mark, { lastIndex: this.#lastIndex, upTo })
       for (const { table, key, text } of rows) {
         const id = JSON.stringify([table, key])
         if (text === undefined) this.disk.rows.delete(id)
@@ -114,36 +115,36 @@ export class MemoryEngine implements StorageEngine {
   }
 
   async trim(beforeIndex: number): Promise<void> {
-    await this.#calls.run(async () => {
-      this.#assertOurs()
-      this.disk.forget(trimEnd(beforeIndex, this.disk.checkpoint.upTo))
+    await this.#inFlightCalls.run(async () => {
+      this.#assertNotFenced()
+      this.disk.trim(clampTrim(beforeIndex, this.disk.checkpoint.upTo))
     })
   }
 
-  /** As every engine whose content can be moved does (MovableEngine). */
-  async beginAt(firstIndex: number): Promise<void> {
-    await this.#calls.run(async () => {
-      this.#assertOurs()
+  /** Same contract as MigratableEngine. */
+  async startLogAt(firstIndex: number): Promise<void> {
+    await this.#inFlightCalls.run(async () => {
+      this.#assertNotFenced()
       assert(this.#lastIndex === 0, 'only an empty engine begins anywhere')
-      this.disk.beginAt(firstIndex)
+      this.disk.startLogAt(firstIndex)
       this.#lastIndex = firstIndex - 1
     })
   }
 
   async readBlob(key: string): Promise<Uint8Array | undefined> {
-    return await this.#calls.run(async () => this.disk.blobs.get(key)?.slice())
+    return await this.#inFlightCalls.run(async () => this.disk.blobs.get(key)?.slice())
   }
 
   async close(): Promise<void> {
-    await this.#calls.close()
+    await this.#inFlightCalls.close()
   }
 
-  #assertOurs(): void {
-    if (this.disk.openings !== this.#opening) throw fencedFault()
+  #assertNotFenced(): void {
+    if (this.disk.openCount !== this.#openNumber) throw fencedFault()
   }
 }
 
-function failureOf(fault: AppendFault): Fault | undefined {
+function failureOf(fault: InjectedFault): Fault | undefined {
   switch (fault.kind) {
     case 'slow':
       return undefined

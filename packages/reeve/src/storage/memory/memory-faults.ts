@@ -1,9 +1,9 @@
-/** What is to go wrong with the next append. Each fault strikes once. */
-export class MemoryFaults {
-  #next: AppendFault | undefined
+/** Injects a fault into the next append. Each fault occurs once. */
+export class FaultInjector {
+  #next: InjectedFault | undefined
 
   /** The next append is held, and its entries are not durable, until `release` is called. */
-  slow(): HeldAppend {
+  blockNext(): BlockedAppend {
     const started = Promise.withResolvers<void>()
     const released = Promise.withResolvers<void>()
     this.#next = { kind: 'slow', started: started.resolve, released: released.promise }
@@ -11,34 +11,34 @@ export class MemoryFaults {
   }
 
   /** The next append rejects with `storage-failed`. A reopening finds all of it or none. */
-  torn(survives: 'all' | 'none'): void {
+  failNext(survives: 'all' | 'none'): void {
     this.#next = { kind: 'torn', survives }
   }
 
   /** The next append rejects with `storage-full` and leaves nothing. */
-  full(): void {
+  fillDisk(): void {
     this.#next = { kind: 'full' }
   }
 
   /** The next append rejects with `storage-fenced`, as if another leader had written. */
-  fenced(): void {
+  fenceNext(): void {
     this.#next = { kind: 'fenced' }
   }
 
-  take(): AppendFault | undefined {
+  takeNext(): InjectedFault | undefined {
     const next = this.#next
     this.#next = undefined
     return next
   }
 }
 
-interface HeldAppend {
+interface BlockedAppend {
   /** Resolves when the append has been called. */
   readonly started: Promise<void>
   readonly release: () => void
 }
 
-export type AppendFault =
+export type InjectedFault =
   | { readonly kind: 'slow'; readonly started: () => void; readonly released: Promise<void> }
   | { readonly kind: 'torn'; readonly survives: 'all' | 'none' }
   | { readonly kind: 'full' }

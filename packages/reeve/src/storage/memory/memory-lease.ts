@@ -1,6 +1,6 @@
-import type { LeaseClaim, LeaseFound, LeaseHeld, LeaseStore } from '../../cluster/index.ts'
+import type { LeaseClaim, LeaseStatus, LeaseHeld, LeaseStore } from '../../cluster/index.ts'
 
-/** A lease for tests and simulation; its owner's clock stands for the storage's. */
+/** A lease for tests and simulation; uses the clock of its owner. */
 export class MemoryLease implements LeaseStore {
   readonly #nowMs: () => number
   #term = 0
@@ -34,8 +34,8 @@ export class MemoryLease implements LeaseStore {
     this.#address = ''
   }
 
-  async find(): Promise<LeaseFound> {
+  async read(): Promise<LeaseStatus> {
     const leftMs = Math.max(0, this.#expiresMs - this.#nowMs())
-    return { term: this.#term, holder: this.#holder, address: this.#address, leftMs }
+    return { term: this.#term, holder: this.#holder, address: this.#address, remainingMs: leftMs }
   }
 }

@@ -1,44 +1,45 @@
 import type {
   Retirement,
-  RollEntry,
-  RollFound,
-  RollLimits,
-  RollStore,
+  ServerRecord,
+  RegisteredServer,
+  RegistryTimeouts,
+  ServerRegistry,
 } from '../../cluster/index.ts'
 
-/** A roll for tests and simulation; its owner's clock stands for the storage's. */
-export class MemoryRoll implements RollStore {
+/** A server registry for tests and simulation; uses the clock of its owner. */
+export class MemoryServerRegistry implements ServerRegistry {
   readonly #nowMs: () => number
-  readonly #signed = new Map<string, RollEntry & { readonly atMs: number }>()
+  readonly #servers = new Map<string, ServerRecord & { readonly atMs: number }>()
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
   }
 
-  async sign(entry: RollEntry, { failedMs, forgetMs }: RollLimits): Promise<void> {
+  async heartbeat(entry: ServerRecord, { failedMs, retentionMs }: RegistryTimeouts): Promise<void> {
     const atMs = this.#nowMs()
-    for (const other of this.#signed.values()) {
+    for (const other of this.#servers.values()) {
       const silentMs = atMs - other.atMs
-      const isGone = other.state === 'left' || silentMs > failedMs
-      const isReplaced = other.address === entry.address || (other.name === entry.name && isGone)
-      if (isReplaced || silentMs > forgetMs) this.#signed.delete(other.id)
+      const isInactive = other.state === 'left' || silentMs > failedMs
+      const isReplaced =
+        other.address === entry.address || (other.name === entry.name && isInactive)
+      if (isReplaced || silentMs > retentionMs) this.#servers.delete(other.id)
     }
-    this.#signed.set(entry.id, { ...entry, atMs })
+    this.#servers.set(entry.id, { ...entry, atMs })
   }
 
   async retire(name: string, { prune, failedMs }: Retirement): Promise<void> {
-    for (const entry of this.#signed.values()) {
-      const isGone = entry.state === 'left' || this.#nowMs() - entry.atMs > failedMs
-      if (entry.name !== name || !isGone) continue
-      if (prune) this.#signed.delete(entry.id)
-      else this.#signed.set(entry.id, { ...entry, state: 'left' })
+    for (const entry of this.#servers.values()) {
+      const isInactive = entry.state === 'left' || this.#nowMs() - entry.atMs > failedMs
+      if (entry.name !== name || !isInactive) continue
+      if (prune) this.#servers.delete(entry.id)
+      else this.#servers.set(entry.id, { ...entry, state: 'left' })
     }
   }
 
-  async read(): Promise<readonly RollFound[]> {
+  async list(): Promise<readonly RegisteredServer[]> {
     const nowMs = this.#nowMs()
-    return [...this.#signed.values()].map(({ atMs, ...entry }) => {
-      return { ...entry, silentMs: nowMs - atMs }
+    return [...this.#servers.values()].map(({ atMs, ...entry }) => {
+      return { ...entry, sinceHeartbeatMs: nowMs - atMs }
     })
   }
 }

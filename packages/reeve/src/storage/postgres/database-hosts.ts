@@ -1,12 +1,12 @@
 import type { DatabaseHost, DatabaseTarget } from './database-url.ts'
 
 /**
- * Which of several hosts new connections go to. All connections of a process share it: as soon as
- * one of them has found the primary, the others go there too.
+ * Selects the host for new connections. All connections of a process share it: as soon as one has
+ * found the primary, the others use it too.
  */
 export class DatabaseHosts {
   readonly #hosts: DatabaseTarget['hosts']
-  #at = 0
+  #position = 0
 
   constructor(hosts: DatabaseTarget['hosts']) {
     this.#hosts = hosts
@@ -17,11 +17,14 @@ export class DatabaseHosts {
   }
 
   get current(): DatabaseHost {
-    return this.#hosts[this.#at] ?? this.#hosts[0]
+    return this.#hosts[this.#position] ?? this.#hosts[0]
   }
 
-  /** A host did not answer, or takes no writes: the next one is tried, unless others moved on. */
-  leave(host: DatabaseHost): void {
-    if (this.current === host) this.#at = (this.#at + 1) % this.#hosts.length
+  /**
+   * Switches to the next host after this one did not respond or is read-only, unless another
+   * connection already switched.
+   */
+  tryNext(host: DatabaseHost): void {
+    if (this.current === host) this.#position = (this.#position + 1) % this.#hosts.length
   }
 }

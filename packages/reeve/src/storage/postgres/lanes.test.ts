@@ -21,7 +21,7 @@ const CLAIM = { holder: 'a', address: '', ttlMs: 500 }
 function runTests(postgres: TestPostgres): void {
   after(() => postgres.stop())
 
-  test('statements that hang cost one connection more, and not one for each', async (t) => {
+  test('connections: hanging statements cost one extra connection in total', async (t) => {
     const url = await postgres.newDatabase()
     const database = await openPostgresDatabase(url)
     atEnd(t, () => database.close())
@@ -38,7 +38,7 @@ function runTests(postgres: TestPostgres): void {
     while (performance.now() < untilMs)
       await assert.rejects(database.lease.acquire(CLAIM), /no response|timeout exceeded/)
     assert.equal((await connections()) - before, 1)
-    await database.roll.sign(aServer(), { failedMs: 5_000, forgetMs: 60_000 })
+    await database.servers.heartbeat(aServer(), { failedMs: 5_000, retentionMs: 60_000 })
     await awaitStandby(postgres, '')
     await until('the lease', async () => await database.lease.acquire(CLAIM).catch(() => undefined))
     await until('the connections to be closed', async () =>
@@ -47,14 +47,14 @@ function runTests(postgres: TestPostgres): void {
     )
   })
 
-  test('of several hosts the one that takes writes is used, before and after a failover', async (t) => {
+  test('connections: the writable host is used before and after a failover', async (t) => {
     const { primary, standby, url } = await aPair(t)
     const database = await openPostgresDatabase(url)
     atEnd(t, () => database.close())
     const engine = await database.openEngine()
     atEnd(t, () => engine.close())
     const held = await database.lease.acquire(CLAIM)
-    await engine.lead(held?.term ?? 0)
+    await engine.beginTerm(held?.term ?? 0)
     await engine.append([{ index: 1, timeMs: 0, text: 'one', blobs: [] }])
     await until('the standby to have it', async () => {
       const rows = await standby.query('postgres', 'SELECT last_index FROM reeve_head')
@@ -73,7 +73,7 @@ function runTests(postgres: TestPostgres): void {
     await own.kill()
     const told: string[] = []
     const ending = new AbortController()
-    const wait = { waiting: (why: string) => void told.push(why), signal: ending.signal }
+    const wait = { onUnreachable: (why: string) => void told.push(why), signal: ending.signal }
     const opening = openPostgresDatabase(own.url('postgres'), { wait })
     await until('a word about the wait', () => (told.length > 1 ? true : undefined))
     assert.match(told[0] ?? '', /cannot be used \(while opening it: connect/)

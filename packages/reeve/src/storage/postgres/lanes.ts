@@ -2,104 +2,108 @@ import { Client, Pool, type ClientConfig, type PoolClient, type QueryResultRow }
 import { DatabaseHosts } from './database-hosts.ts'
 import type { DatabaseHost, DatabaseTarget } from './database-url.ts'
 
-/** How long the server may work on one statement before it gives up by itself. */
-const STATEMENT_MS_MAX = 10_000
+/** Maximum duration of a statement in the database. */
+const STATEMENT_TIMEOUT_MS = 10_000
 /**
- * How long we wait for an answer. Longer than the server works, so that silence means that the way
- * to it is gone.
+ * Client-side timeout of a statement. Longer than the server-side limit, so that a timeout means a
+ * broken connection.
  */
-const ANSWER_MS_MAX = 12_000
+const QUERY_TIMEOUT_MS = 12_000
 /**
- * A lease is asked for several times while it lasts: a question that hangs must not use it up. The
- * roll likewise, and whoever stops does not wait long to say so.
+ * Timeout of lease statements: a lease is renewed several times within its duration, so a hanging
+ * statement must not use it up. Also used for the server registry, so that a stopping server does
+ * not wait long.
  */
-const LEASE_MS_MAX = 1_000
-const READERS_MAX = 4
+const LEASE_TIMEOUT_MS = 1_000
+const READ_CONNECTIONS_MAX = 4
 /**
- * Statements that nobody waits for any more and that PostgreSQL has not answered: of a synchronous
- * commit without a standby, it notices neither a time-out nor the end of the connection, so each
- * new connection would be one more. One is replaced at once, for it may be the way that is gone.
+ * Additional connections while statements are abandoned without a response. A synchronous commit
+ * without a standby notices neither a timeout nor a closed connection, so each new connection would
+ * hang too. One is replaced at once, because only its network path may be broken.
  */
-const UNANSWERED_MAX = 1
-/** Another is given up after this time, and twice as long each time until one is answered. */
-const GIVE_UP_MS = 30_000
-const GIVE_UP_MS_MAX = 600_000
+const EXTRA_CONNECTIONS_MAX = 1
+/** Time until a further connection is abandoned; doubled each time until a statement responds. */
+const ABANDON_MS = 30_000
+const ABANDON_MS_MAX = 600_000
 
 /**
- * The connections to one database, by what they are for: a lease must be renewed while a checkpoint
- * is written, and an append must not wait for somebody who reads.
+ * Connection pools of one database by purpose: the lease must be renewed while a checkpoint is
+ * written, and appends must not wait for reads.
  */
-export interface Lanes {
+export interface ConnectionPools {
   readonly target: DatabaseTarget
-  readonly append: Lane
-  readonly keep: Lane
-  readonly lease: Lane
-  readonly read: Lane
-  readonly roll: Lane
+  readonly append: QueryRunner
+  readonly maintenance: QueryRunner
+  readonly lease: QueryRunner
+  readonly read: QueryRunner
+  readonly registry: QueryRunner
   close(): Promise<void>
 }
 
 export interface Statement {
-  /** A statement with a name is prepared once for each connection. */
+  /** Named statements are prepared once per connection. */
   readonly name?: string
   readonly text: string
   readonly values?: readonly unknown[]
 }
 
-/** Runs single statements, each a transaction of its own. Throws what the client threw. */
-export interface Lane {
+/** Runs single statements, each in its own transaction. Throws the errors of the client. */
+export interface QueryRunner {
   query<R extends QueryResultRow>(statement: Statement): Promise<readonly R[]>
 }
 
-export function openLanes(target: DatabaseTarget, hosts = new DatabaseHosts(target.hosts)): Lanes {
-  const patient = { target, hosts, max: 1, answerMs: ANSWER_MS_MAX }
-  const impatient = {
-    ...patient,
-    target: { ...target, connectMsMax: LEASE_MS_MAX },
-    answerMs: LEASE_MS_MAX,
+export function openPools(
+  target: DatabaseTarget,
+  hosts = new DatabaseHosts(target.hosts),
+): ConnectionPools {
+  const defaults = { target, hosts, max: 1, queryTimeoutMs: QUERY_TIMEOUT_MS }
+  const leaseDefaults = {
+    ...defaults,
+    target: { ...target, connectMsMax: LEASE_TIMEOUT_MS },
+    queryTimeoutMs: LEASE_TIMEOUT_MS,
   }
   const lanes = {
-    append: new PoolLane(patient),
-    keep: new PoolLane(patient),
-    lease: new PoolLane(impatient),
-    read: new PoolLane({ ...patient, max: READERS_MAX }),
-    // It decides nothing, so it need not wait for a standby.
-    roll: new PoolLane({ ...impatient, isLocal: true }),
+    append: new PoolRunner(defaults),
+    maintenance: new PoolRunner(defaults),
+    lease: new PoolRunner(leaseDefaults),
+    read: new PoolRunner({ ...defaults, max: READ_CONNECTIONS_MAX }),
+    // The registry decides nothing, so it need not wait for a standby.
+    registry: new PoolRunner({ ...leaseDefaults, isLocalCommit: true }),
   }
   const all = Object.values(lanes)
   const close = async (): Promise<void> => void (await Promise.all(all.map((lane) => lane.close())))
   return { target, ...lanes, close }
 }
 
-interface LaneOptions {
+interface PoolOptions {
   readonly target: DatabaseTarget
   readonly hosts: DatabaseHosts
   readonly max: number
-  readonly answerMs: number
-  /** Durable at the primary is enough. */
-  readonly isLocal?: boolean
+  readonly queryTimeoutMs: number
+  /** True if durability at the primary is sufficient. */
+  readonly isLocalCommit?: boolean
 }
 
-class PoolLane implements Lane {
-  readonly #options: LaneOptions
+class PoolRunner implements QueryRunner {
+  readonly #options: PoolOptions
   readonly #pool: Pool
-  /** How each connection is given up whose statement is not answered. */
-  readonly #unanswered = new Set<() => void>()
-  #giveUpMs = GIVE_UP_MS
+  /** Functions that close the connections with unanswered statements. */
+  readonly #abandoned = new Set<() => void>()
+  #abandonMs = ABANDON_MS
 
-  constructor(options: LaneOptions) {
+  constructor(options: PoolOptions) {
     this.#options = options
     const { target, hosts, max } = options
     this.#pool = new Pool({
       ...clientConfig(target, hosts.current),
       max,
       idleTimeoutMillis: 0,
-      Client: clientsOf(hosts),
-      // The pool waits for it and its failure is the connection's, which its types do not say.
-      // oxlint-disable-next-line typescript/no-misused-promises
+      Client: clientClassFor(hosts),
+      // The pool awaits it and treats a failure as a connection failure, which its types do not
+      // declare.
       onConnect: async (client) => await prepareSession(client, options),
     })
-    // A connection that dies while nobody uses it is replaced when it is needed.
+    // An idle connection that breaks is replaced when needed.
     this.#pool.on('error', () => undefined)
   }
 
@@ -110,26 +114,26 @@ class PoolLane implements Lane {
   }: Statement): Promise<readonly R[]> {
     const client = await this.#connect()
     const named = name === undefined ? {} : { name }
-    const running = client.query<R>({ ...named, text, values: [...values] })
-    const { answerMs } = this.#options
-    const { promise: late, resolve } = Promise.withResolvers<undefined>()
-    const timer = setTimeout(() => resolve(undefined), answerMs)
+    const pending = client.query<R>({ ...named, text, values: [...values] })
+    const { queryTimeoutMs } = this.#options
+    const { promise: timeout, resolve } = Promise.withResolvers<undefined>()
+    const timer = setTimeout(() => resolve(undefined), queryTimeoutMs)
     try {
-      const answer = await Promise.race([running, late])
-      if (answer === undefined) throw this.#giveUp(client, running)
-      this.#giveUpMs = GIVE_UP_MS
+      const result = await Promise.race([pending, timeout])
+      if (result === undefined) throw this.#abandon(client, pending)
+      this.#abandonMs = ABANDON_MS
       client.release()
-      return answer.rows
+      return result.rows
     } catch (thrown) {
-      // What is left of a connection after an error is not worth finding out.
-      if (!(thrown instanceof UnansweredError)) client.release(true)
+      // The state of a connection after an error is unknown, so it is discarded.
+      if (!(thrown instanceof QueryTimeoutError)) client.release(true)
       throw thrown
     } finally {
       clearTimeout(timer)
     }
   }
 
-  /** Of several hosts the next is tried at once. */
+  /** Tries the next host at once if there are several. */
   async #connect(): Promise<PoolClient> {
     const { hosts } = this.#options
     for (let tries = 1; ; tries++) {
@@ -137,67 +141,67 @@ class PoolLane implements Lane {
       try {
         return await this.#pool.connect()
       } catch (thrown) {
-        if (isBusy(thrown)) throw thrown
-        hosts.leave(host)
+        if (isPoolExhausted(thrown)) throw thrown
+        hosts.tryNext(host)
         if (tries >= hosts.count) throw thrown
       }
     }
   }
 
-  /** The connection is kept until its statement is answered, and counts as one of the pool. */
-  #giveUp(client: PoolClient, running: Promise<unknown>): UnansweredError {
-    const end = (): void => {
+  /** Keeps the connection until its statement responds; it counts as a connection of the pool. */
+  #abandon(client: PoolClient, pending: Promise<unknown>): QueryTimeoutError {
+    const closeConnection = (): void => {
       clearTimeout(timer)
-      if (!this.#unanswered.delete(end)) return
-      this.#setMax()
+      if (!this.#abandoned.delete(closeConnection)) return
+      this.#updatePoolSize()
       client.release(true)
     }
     const timer = setTimeout(() => {
-      this.#giveUpMs = Math.min(2 * this.#giveUpMs, GIVE_UP_MS_MAX)
-      end()
-    }, this.#giveUpMs)
+      this.#abandonMs = Math.min(2 * this.#abandonMs, ABANDON_MS_MAX)
+      closeConnection()
+    }, this.#abandonMs)
     timer.unref()
-    this.#unanswered.add(end)
-    this.#setMax()
-    running.then(end, end)
-    return new UnansweredError(this.#options.answerMs)
+    this.#abandoned.add(closeConnection)
+    this.#updatePoolSize()
+    pending.then(closeConnection, closeConnection)
+    return new QueryTimeoutError(this.#options.queryTimeoutMs)
   }
 
-  #setMax(): void {
+  #updatePoolSize(): void {
     const { max } = this.#options
-    this.#pool.options.max = max + Math.min(this.#unanswered.size, UNANSWERED_MAX)
+    this.#pool.options.max = max + Math.min(this.#abandoned.size, EXTRA_CONNECTIONS_MAX)
   }
 
   async close(): Promise<void> {
-    for (const end of this.#unanswered) end()
+    for (const end of this.#abandoned) end()
     await this.#pool.end()
   }
 }
 
-/** PostgreSQL has not answered in time; whether the statement is carried out is open. */
-class UnansweredError extends Error {
+/** PostgreSQL did not respond in time; the outcome of the statement is unknown. */
+class QueryTimeoutError extends Error {
   constructor(answerMs: number) {
     super(`no response within ${answerMs / 1_000} s`)
   }
 }
 
-/** Every connection of the pool is in use: nothing is known about the host. */
-function isBusy(thrown: unknown): boolean {
+/** True if all connections of the pool are in use, which says nothing about the host. */
+function isPoolExhausted(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message === 'timeout exceeded when trying to connect'
 }
 
-/** Each connection goes to the host that is the current one when it is made. */
-function clientsOf(hosts: DatabaseHosts): typeof Client {
+/** Client class whose connections use the current host. */
+function clientClassFor(hosts: DatabaseHosts): typeof Client {
   return class extends Client {
     constructor(config?: string | ClientConfig) {
       super(typeof config === 'object' ? { ...config, ...hosts.current } : config)
-      // The statement that is under way fails too; an unheard 'error' would end the process.
+      // The running statement fails too; an unhandled 'error' event would end the process.
       this.on('error', () => undefined)
     }
   }
 }
 
-/** How one connection is made; without limits on statements. */
+/** Configuration of one connection, without statement limits. */
 export function clientConfig(
   target: DatabaseTarget,
   { host, port }: DatabaseHost = target.hosts[0],
@@ -218,19 +222,19 @@ export function clientConfig(
 }
 
 /**
- * Durable means durable: an administrator's default for others must not make an acknowledged commit
- * one that a crash forgets. A stronger setting stays.
+ * Enforces synchronous commits: a default set by an administrator must not make acknowledged
+ * commits volatile. A stronger setting is kept.
  */
 async function prepareSession(
   client: Pick<Client, 'query'>,
-  { target, isLocal = false }: LaneOptions,
+  { target, isLocalCommit = false }: PoolOptions,
 ): Promise<void> {
-  const commit = isLocal
+  const commit = isLocalCommit
     ? `set_config('synchronous_commit', 'local', false)`
     : `CASE WHEN current_setting('synchronous_commit', true) = 'off'
          THEN set_config('synchronous_commit', 'on', false) END`
   const { rows } = await client.query<{ readonly is_read_only: boolean }>(
-    `SELECT set_config('statement_timeout', '${STATEMENT_MS_MAX}', false), ${commit},
+    `SELECT set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', false), ${commit},
        current_setting('transaction_read_only') = 'on' AS is_read_only`,
   )
   if (target.session === 'read-write' && rows[0]?.is_read_only === true)

@@ -10,31 +10,38 @@ after(() => postgres?.stop())
 
 test('a database belongs to the region of its first server', { skip }, async (t) => {
   const database = await aDatabase(t)
-  await database.claim({ keyCheck: 'k', region: 'us' })
-  await database.claim({ keyCheck: 'k', region: 'us' })
-  await assert.rejects(database.claim({ keyCheck: 'k', region: 'eu' }), {
+  await database.assertSameCluster({ keyFingerprint: 'k', region: 'us' })
+  await database.assertSameCluster({ keyFingerprint: 'k', region: 'us' })
+  await assert.rejects(database.assertSameCluster({ keyFingerprint: 'k', region: 'eu' }), {
     kind: 'storage-foreign',
     message: /belongs to region "us", and this server is of region "eu"\. Give it region = "us"/,
   })
 })
 
-test('who has not the key of a cluster notes no region', { skip }, async (t) => {
+test('metadata: a server without the cluster key records no region', { skip }, async (t) => {
   const database = await aDatabase(t)
-  await database.claim({ keyCheck: 'k', region: 'us' })
+  await database.assertSameCluster({ keyFingerprint: 'k', region: 'us' })
   await postgres?.query(database.name.split('/').at(-1) ?? '', 'DELETE FROM reeve_marks')
-  await assert.rejects(database.claim({ keyCheck: 'other', region: 'eu' }), /another key/)
-  await database.claim({ keyCheck: 'k', region: 'us' })
+  await assert.rejects(
+    database.assertSameCluster({ keyFingerprint: 'other', region: 'eu' }),
+    /another key/,
+  )
+  await database.assertSameCluster({ keyFingerprint: 'k', region: 'us' })
 })
 
-test('who has lost the lease neither fills a database nor finishes it', { skip }, async (t) => {
-  const { lease, marks } = await aDatabase(t)
-  const first = await lease.acquire({ holder: 'a', address: '', ttlMs: 0 }, { isToFill: true })
-  await marks.begin(first?.term ?? 0)
-  await lease.acquire({ holder: 'b', address: '', ttlMs: 0 }, { isToFill: true })
-  await assert.rejects(marks.begin(first?.term ?? 0), { kind: 'storage-fenced' })
-  await assert.rejects(marks.finish(first?.term ?? 0), { kind: 'storage-fenced' })
-  assert.equal(await marks.isUnfinished(), true)
-})
+test(
+  'metadata: a server without the lease can neither start nor finish an import',
+  { skip },
+  async (t) => {
+    const { lease, metadata } = await aDatabase(t)
+    const first = await lease.acquire({ holder: 'a', address: '', ttlMs: 0 }, { forImport: true })
+    await metadata.beginImport(first?.term ?? 0)
+    await lease.acquire({ holder: 'b', address: '', ttlMs: 0 }, { forImport: true })
+    await assert.rejects(metadata.beginImport(first?.term ?? 0), { kind: 'storage-fenced' })
+    await assert.rejects(metadata.finishImport(first?.term ?? 0), { kind: 'storage-fenced' })
+    assert.equal(await metadata.hasUnfinishedImport(), true)
+  },
+)
 
 async function aDatabase(t: TestContext) {
   const database = await openPostgresDatabase((await postgres?.newDatabase()) ?? '')

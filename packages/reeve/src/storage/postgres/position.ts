@@ -1,6 +1,6 @@
 import type { EntryId } from '../../cluster/index.ts'
 import type { EnginePosition } from '../../state/index.ts'
-import type { Lane } from './lanes.ts'
+import type { QueryRunner } from './lanes.ts'
 import { corruptFault } from './postgres-faults.ts'
 
 type PositionRow = {
@@ -16,28 +16,28 @@ type PositionRow = {
   readonly losses: string
 }
 
-export interface FoundPosition {
-  /** Whoever leads in this term may write. */
+export interface TermPosition {
+  /** The leader of this term may write. */
   readonly term: number
-  /** The last write to the checkpoint in this term. */
+  /** Number of the last checkpoint write in this term. */
   readonly step: number
   readonly position: EnginePosition
-  /** The entry that was asked for; undefined when the log does not hold it. */
+  /** The requested entry; undefined if the log does not contain it. */
   readonly entry: EntryId | undefined
-  /** Changes when a loss of commits is recorded or accepted. */
-  readonly losses: string
+  /** Changes whenever a loss of commits is recorded or accepted. */
+  readonly lossesVersion: string
 }
 
 /**
- * Where the log and its checkpoint stand, and which entry is at `index`, or at its end, as of one
- * moment.
+ * Reads the position of log and checkpoint and the entry at `index`, or at the end of the log, in
+ * one statement.
  */
 export async function readPosition(
-  lane: Lane,
-  name: string,
+  runner: QueryRunner,
+  databaseName: string,
   index?: number,
-): Promise<FoundPosition> {
-  const [found] = await lane.query<PositionRow>({
+): Promise<TermPosition> {
+  const [row] = await runner.query<PositionRow>({
     text: `SELECT head.term, keep.step, head.last_index, keep.first_index, keep.up_to,
         keep.table_indexes, coalesce($1::bigint, head.last_index) AS entry_index,
         entry.term AS entry_term, entry.nonce AS entry_nonce,
@@ -49,30 +49,30 @@ export async function readPosition(
       WHERE head.id = 1`,
     values: [index ?? null],
   })
-  if (found === undefined) throw corruptFault(name, 'its head or its checkpoint is missing')
-  const lastIndex = Number(found.last_index)
-  const firstIndex = Number(found.first_index)
-  const upTo = Number(found.up_to)
+  if (row === undefined) throw corruptFault(databaseName, 'its head or its checkpoint is missing')
+  const lastIndex = Number(row.last_index)
+  const firstIndex = Number(row.first_index)
+  const upTo = Number(row.up_to)
   if (firstIndex > upTo + 1 || upTo > lastIndex)
     throw corruptFault(
-      name,
+      databaseName,
       `its log goes from ${firstIndex} to ${lastIndex} and its checkpoint to ${upTo}`,
     )
-  const tableIndexes = toTableIndexes(found.table_indexes)
+  const tableIndexes = toTableIndexes(row.table_indexes)
   if (tableIndexes === undefined)
-    throw corruptFault(name, 'the mark of its checkpoint is unreadable')
+    throw corruptFault(databaseName, 'the mark of its checkpoint is unreadable')
   const position = { lastIndex, firstIndex, checkpoint: { upTo, tableIndexes } }
-  const { entry_index: at, entry_term: entryTerm, entry_nonce: nonce, losses } = found
+  const { entry_index: entryIndex, entry_term: entryTerm, entry_nonce: nonce, losses } = row
   const entry =
     entryTerm === null || nonce === null
       ? undefined
-      : { index: Number(at), term: Number(entryTerm), nonce }
-  return { term: Number(found.term), step: Number(found.step), position, entry, losses }
+      : { index: Number(entryIndex), term: Number(entryTerm), nonce }
+  return { term: Number(row.term), step: Number(row.step), position, entry, lossesVersion: losses }
 }
 
 function toTableIndexes(text: string): Record<string, number> | undefined {
   const indexes: Record<string, number> = {}
-  const parsed = parse(text)
+  const parsed = parseJson(text)
   if (typeof parsed !== 'object' || parsed === null) return undefined
   for (const [table, index] of Object.entries(parsed)) {
     if (typeof index !== 'number') return undefined
@@ -81,7 +81,7 @@ function toTableIndexes(text: string): Record<string, number> | undefined {
   return indexes
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (thrown) {

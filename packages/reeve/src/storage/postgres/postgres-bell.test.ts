@@ -17,25 +17,25 @@ test(
     const database = await openPostgresDatabase(await postgres.newDatabase())
     atEnd(t, () => database.close())
     const heard: string[] = []
-    const listening = database.bell.listen((rung) => heard.push(rung))
+    const listening = database.notifier.subscribe((rung) => heard.push(rung))
     atEnd(t, () => listening.stop())
     const nextRings = async (): Promise<readonly string[]> => {
       await until('the bell', () => (heard.length > 0 ? true : undefined))
       return heard.splice(0)
     }
-    await until('it to hear', () => (listening.canHear ? true : undefined))
+    await until('it to hear', () => (listening.isConnected ? true : undefined))
     assert.deepEqual(await nextRings(), ['log', 'lease'], 'what came before is to be looked at')
     const held = await database.lease.acquire(claim)
     assert.deepEqual(await nextRings(), ['lease'])
     const engine = await database.openEngine()
-    await engine.lead(held?.term ?? 0)
+    await engine.beginTerm(held?.term ?? 0)
     await engine.append([{ index: 1, timeMs: 1, text: '{}', blobs: [] }])
     assert.deepEqual(await nextRings(), ['log'])
 
     await postgres.kill()
-    await until('it to be deaf', () => (listening.canHear ? undefined : true))
+    await until('it to be deaf', () => (listening.isConnected ? undefined : true))
     await postgres.start()
-    await until('it to hear again', () => (listening.canHear ? true : undefined))
+    await until('it to hear again', () => (listening.isConnected ? true : undefined))
     assert.deepEqual(await nextRings(), ['log', 'lease'])
     await database.lease.release(held ?? { term: 0 })
     assert.deepEqual(await nextRings(), ['lease'])
@@ -47,14 +47,14 @@ test(
   },
 )
 
-test('a claim of the lease that fails rings for nobody', { skip }, async (t) => {
+test('notifier: a failed lease acquisition notifies nobody', { skip }, async (t) => {
   const postgres = await startPostgres()
   atEnd(t, () => postgres.stop())
   const database = await openPostgresDatabase(await postgres.newDatabase())
   atEnd(t, () => database.close())
   await database.lease.acquire(claim)
   const heard: string[] = []
-  const listening = database.bell.listen((rung) => heard.push(rung))
+  const listening = database.notifier.subscribe((rung) => heard.push(rung))
   atEnd(t, () => listening.stop())
   await until('it to hear', () => (heard.length >= 2 ? true : undefined))
   assert.equal(await database.lease.acquire({ ...claim, holder: 'b' }), undefined)

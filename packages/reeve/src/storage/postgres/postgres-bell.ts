@@ -1,23 +1,23 @@
 import { Client } from 'pg'
-import type { Listening, LogBell, Rung } from '../../cluster/index.ts'
+import type { NotifierSubscription, ChangeNotifier, StorageChange } from '../../cluster/index.ts'
 import type { DatabaseHosts } from './database-hosts.ts'
 import type { DatabaseTarget } from './database-url.ts'
 import { clientConfig } from './lanes.ts'
 
-/** Named once: what writes and what listens must mean the same. */
-export const CHANNELS = { log: 'reeve_log', lease: 'reeve_lease' } as const satisfies Record<
-  Rung,
+/** Channel names shared by writers and listeners. */
+export const NOTIFY_CHANNELS = { log: 'reeve_log', lease: 'reeve_lease' } as const satisfies Record<
+  StorageChange,
   string
 >
 
-/** A database that is away is asked again after this time. */
-const RETRY_MS = 500
+/** Delay before reconnecting. */
+const RECONNECT_MS = 500
 
 /**
- * `LISTEN` on a connection of its own. The statements that append and that move the lease notify in
- * the same statement, so nobody is told of what did not happen, or before it did.
+ * `LISTEN` on a dedicated connection. The statements that append and that change the lease send the
+ * notification themselves, so it is sent exactly if and when the change is committed.
  */
-export class PostgresBell implements LogBell {
+export class PostgresNotifier implements ChangeNotifier {
   readonly #target: DatabaseTarget
   readonly #hosts: DatabaseHosts
 
@@ -26,80 +26,80 @@ export class PostgresBell implements LogBell {
     this.#hosts = hosts
   }
 
-  listen(heard: (rung: Rung) => void): Listening {
-    const ear = new Ear(this.#target, this.#hosts, heard)
-    ear.open()
-    return ear
+  subscribe(onChange: (rung: StorageChange) => void): NotifierSubscription {
+    const connection = new ListenConnection(this.#target, this.#hosts, onChange)
+    connection.open()
+    return connection
   }
 }
 
-class Ear implements Listening {
+class ListenConnection implements NotifierSubscription {
   readonly #target: DatabaseTarget
   readonly #hosts: DatabaseHosts
-  readonly #heard: (rung: Rung) => void
+  readonly #onChange: (rung: StorageChange) => void
   #client: Client | undefined
   #timer: NodeJS.Timeout | undefined
-  #canHear = false
+  #isConnected = false
   #isStopped = false
 
-  constructor(target: DatabaseTarget, hosts: DatabaseHosts, heard: (rung: Rung) => void) {
+  constructor(target: DatabaseTarget, hosts: DatabaseHosts, heard: (rung: StorageChange) => void) {
     this.#target = target
     this.#hosts = hosts
-    this.#heard = heard
+    this.#onChange = heard
   }
 
-  get canHear(): boolean {
-    return this.#canHear
+  get isConnected(): boolean {
+    return this.#isConnected
   }
 
   open(): void {
     void this.#connect()
   }
 
-  /** The database may be away: whoever stops has no time to say good-bye to it. */
+  /** Does not wait for the database, which may be unreachable. */
   stop(): void {
     this.#isStopped = true
-    this.#canHear = false
+    this.#isConnected = false
     clearTimeout(this.#timer)
-    if (this.#client !== undefined) this.#lost(this.#client)
+    if (this.#client !== undefined) this.#reconnectLater(this.#client)
   }
 
   async #connect(): Promise<void> {
     const host = this.#hosts.current
     const client = new Client(clientConfig(this.#target, host))
     this.#client = client
-    // Told by 'end' as well; an unheard 'error' would end the process.
-    client.on('error', () => this.#lost(client))
-    client.on('end', () => this.#lost(client))
+    // Also reported by 'end'; an unhandled 'error' event would end the process.
+    client.on('error', () => this.#reconnectLater(client))
+    client.on('end', () => this.#reconnectLater(client))
     client.on('notification', ({ channel }) => {
-      if (channel === CHANNELS.log) this.#ring('log')
-      if (channel === CHANNELS.lease) this.#ring('lease')
+      if (channel === NOTIFY_CHANNELS.log) this.#notify('log')
+      if (channel === NOTIFY_CHANNELS.lease) this.#notify('lease')
     })
     try {
       await client.connect()
-      await client.query(`LISTEN ${CHANNELS.log}; LISTEN ${CHANNELS.lease}`)
+      await client.query(`LISTEN ${NOTIFY_CHANNELS.log}; LISTEN ${NOTIFY_CHANNELS.lease}`)
     } catch {
-      // The engine meets the same and reports it. A standby does not allow LISTEN.
-      this.#hosts.leave(host)
-      return this.#lost(client)
+      // The engine gets and reports the same error. A standby does not allow LISTEN.
+      this.#hosts.tryNext(host)
+      return this.#reconnectLater(client)
     }
     if (this.#client !== client) return
-    this.#canHear = true
-    // What changed while nobody listened.
-    this.#ring('log')
-    this.#ring('lease')
+    this.#isConnected = true
+    // Covers changes made while nobody listened.
+    this.#notify('log')
+    this.#notify('lease')
   }
 
-  #ring(rung: Rung): void {
-    if (!this.#isStopped) this.#heard(rung)
+  #notify(rung: StorageChange): void {
+    if (!this.#isStopped) this.#onChange(rung)
   }
 
-  #lost(client: Client): void {
+  #reconnectLater(client: Client): void {
     if (this.#client !== client) return
     this.#client = undefined
-    this.#canHear = false
+    this.#isConnected = false
     client.end().catch(() => undefined)
     if (this.#isStopped) return
-    this.#timer = setTimeout(() => this.open(), RETRY_MS).unref()
+    this.#timer = setTimeout(() => this.open(), RECONNECT_MS).unref()
   }
 }

@@ -1,11 +1,11 @@
 import type { CommitLoss, LossStore } from '../../cluster/index.ts'
-import type { Lane, Lanes, Statement } from './lanes.ts'
+import type { QueryRunner, ConnectionPools, Statement } from './lanes.ts'
 import type { Retry } from './retry.ts'
 
-/** Whether commits were lost and nobody has accepted it: nothing is appended then. */
-export const HAS_OPEN_LOSS = `EXISTS (SELECT 1 FROM reeve_losses WHERE accepted_at IS NULL)`
+/** True if a loss of commits is recorded and not accepted: appends are rejected then. */
+export const HAS_UNACCEPTED_LOSS = `EXISTS (SELECT 1 FROM reeve_losses WHERE accepted_at IS NULL)`
 
-const COLUMNS = `id, from_index, to_index, found_by, found_at, accepted_at`
+const LOSS_COLUMNS = `id, from_index, to_index, found_by, found_at, accepted_at`
 
 type LossRow = {
   readonly id: string
@@ -16,18 +16,18 @@ type LossRow = {
   readonly accepted_at: Date | null
 }
 
-/** A row for each loss of commits; they are few and never removed. Rejects with a Fault. */
+/** One row per loss of commits; there are few, and they are never removed. Rejects with a Fault. */
 export class PostgresLosses implements LossStore {
-  readonly #lane: Lane
+  readonly #runner: QueryRunner
   readonly #makeRetry: () => Retry
 
-  constructor(lanes: Lanes, makeRetry: () => Retry) {
-    this.#lane = lanes.read
+  constructor(lanes: ConnectionPools, makeRetry: () => Retry) {
+    this.#runner = lanes.read
     this.#makeRetry = makeRetry
   }
 
   async list(): Promise<readonly CommitLoss[]> {
-    const text = `SELECT ${COLUMNS} FROM reeve_losses ORDER BY found_at, id`
+    const text = `SELECT ${LOSS_COLUMNS} FROM reeve_losses ORDER BY found_at, id`
     return (await this.#run('reading its losses', { text })).map(toCommitLoss)
   }
 
@@ -50,14 +50,14 @@ export class PostgresLosses implements LossStore {
   async accept(by: string): Promise<readonly CommitLoss[]> {
     const rows = await this.#run('accepting a loss', {
       text: `UPDATE reeve_losses SET accepted_by = $1, accepted_at = clock_timestamp()
-        WHERE accepted_at IS NULL RETURNING ${COLUMNS}`,
+        WHERE accepted_at IS NULL RETURNING ${LOSS_COLUMNS}`,
       values: [by],
     })
     return rows.map(toCommitLoss)
   }
 
-  async #run(doing: string, statement: Statement): Promise<readonly LossRow[]> {
-    return await this.#makeRetry().run(doing, () => this.#lane.query<LossRow>(statement))
+  async #run(operation: string, statement: Statement): Promise<readonly LossRow[]> {
+    return await this.#makeRetry().run(operation, () => this.#runner.query<LossRow>(statement))
   }
 }
 

@@ -1,96 +1,99 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { isPassing, toPostgresFault, unansweredFault } from './postgres-faults.ts'
+import { isTransient, toPostgresFault, commitTimeoutFault } from './postgres-faults.ts'
 
-const FIRST_WAIT_MS = 20
-const WAIT_MS_MAX = 250
+const FIRST_RETRY_DELAY_MS = 20
+const RETRY_DELAY_MS_MAX = 250
 
-/** A database that restarts is back within this time, or somebody has to look at it. */
-const GIVE_UP_MS = 60_000
+/** A restarting database is back within this time; otherwise an operator must act. */
+const RETRY_TIMEOUT_MS = 60_000
 
-/** How long a commit may wait for the database: the default of `server.commit_timeout`. */
-export const COMMIT_MS_MAX = 15_000
+/** How long a commit may wait for the database; default of `server.commit_timeout`. */
+export const DEFAULT_COMMIT_TIMEOUT_MS = 15_000
 
-/** How time passes for it; a simulation hands in its own. */
-export interface RetryTiming {
+/** Clock and timer; a simulation passes its own. */
+export interface RetryClock {
   nowMs(): number
-  /** Resolves after the time, or when the signal is given. */
+  /** Resolves after the time or when the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>
 }
 
-const SYSTEM_TIMING: RetryTiming = {
+const SYSTEM_TIMING: RetryClock = {
   nowMs: () => performance.now(),
   wait: (ms, signal) => wait(ms, undefined, { signal }).catch(() => undefined),
 }
 
-/** Asks again while what goes wrong may pass: a restart of the database must not end the server. */
+/** Retries transient errors, so that a restart of the database does not end the server. */
 export class Retry {
   readonly #name: string
-  readonly #giveUpMs: number
-  readonly #timing: RetryTiming
-  readonly #stopped = new AbortController()
+  readonly #timeoutMs: number
+  readonly #timing: RetryClock
+  readonly #abort = new AbortController()
 
   constructor(options: {
     readonly name: string
     readonly giveUpMs?: number
-    readonly timing?: RetryTiming
+    readonly timing?: RetryClock
   }) {
     this.#name = options.name
-    this.#giveUpMs = options.giveUpMs ?? GIVE_UP_MS
+    this.#timeoutMs = options.giveUpMs ?? RETRY_TIMEOUT_MS
     this.#timing = options.timing ?? SYSTEM_TIMING
   }
 
-  /** Nothing is asked again from now on. */
+  /** Stops all retries. */
   stop(): void {
-    this.#stopped.abort()
+    this.#abort.abort()
   }
 
   /**
-   * `attempt` has to be safe to run again: it is told whether an earlier run may have happened.
-   * Rejects with a Fault.
+   * `attempt` must be safe to repeat: its argument says whether an earlier run may have taken
+   * effect. Rejects with a Fault.
    */
-  async run<T>(doing: string, attempt: Attempt<T>): Promise<T> {
-    const { signal } = this.#stopped
-    return await this.#attempt(attempt, { doing, giveUpMs: this.#giveUpMs, signal })
+  async run<T>(operation: string, attempt: Attempt<T>): Promise<T> {
+    const { signal } = this.#abort
+    return await this.#attempt(attempt, { operation, timeoutMs: this.#timeoutMs, signal })
   }
 
   /**
-   * The same with another time, which is over even while an attempt hangs: then it rejects with
-   * `storage-unanswered`, and whether that attempt succeeds is open.
+   * Like `run`, with a timeout that also ends a hanging attempt: then it rejects with
+   * `storage-unanswered`, and the outcome of that attempt is unknown.
    */
-  async runWithin<T>(ms: number, doing: string, attempt: Attempt<T>): Promise<T> {
+  async runWithin<T>(timeoutMs: number, operation: string, attempt: Attempt<T>): Promise<T> {
     const ended = new AbortController()
     const { signal } = ended
-    // What was given up is not asked for again.
+    // Do not retry after the timeout.
     const unlessEnded: Attempt<T> = async (isInDoubt) => {
-      if (signal.aborted) throw unansweredFault(this.#name, ms)
+      if (signal.aborted) throw commitTimeoutFault(this.#name, timeoutMs)
       return await attempt(isInDoubt)
     }
-    const attempting = this.#attempt(unlessEnded, { doing, giveUpMs: Infinity, signal })
-    // Nobody waits for an attempt that ends late.
+    const attempting = this.#attempt(unlessEnded, { operation, timeoutMs: Infinity, signal })
+    // Late results are ignored.
     attempting.catch(() => undefined)
-    const late = this.#timing.wait(ms, signal).then((): typeof LATE => LATE)
+    const timeout = this.#timing.wait(timeoutMs, signal).then((): typeof TIMED_OUT => TIMED_OUT)
     try {
-      const result = await Promise.race([attempting, late])
-      if (result === LATE) throw unansweredFault(this.#name, ms)
+      const result = await Promise.race([attempting, timeout])
+      if (result === TIMED_OUT) throw commitTimeoutFault(this.#name, timeoutMs)
       return result
     } finally {
       ended.abort()
     }
   }
 
-  async #attempt<T>(attempt: Attempt<T>, { doing, giveUpMs, signal }: AttemptOptions): Promise<T> {
-    const untilMs = this.#timing.nowMs() + giveUpMs
-    let isInDoubt = false
-    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, WAIT_MS_MAX)) {
+  async #attempt<T>(
+    attempt: Attempt<T>,
+    { operation, timeoutMs, signal }: AttemptOptions,
+  ): Promise<T> {
+    const deadlineMs = this.#timing.nowMs() + timeoutMs
+    let mayHaveRun = false
+    for (let waitMs = FIRST_RETRY_DELAY_MS; ; waitMs = Math.min(waitMs * 2, RETRY_DELAY_MS_MAX)) {
       try {
-        return await attempt(isInDoubt)
+        return await attempt(mayHaveRun)
       } catch (thrown) {
-        const isEnded = signal.aborted || this.#stopped.signal.aborted
-        const isOver = isEnded || this.#timing.nowMs() + waitMs > untilMs
-        if (isOver || !isPassing(thrown)) throw toPostgresFault(thrown, this.#name, doing)
-        isInDoubt = true
+        const isEnded = signal.aborted || this.#abort.signal.aborted
+        const isFinal = isEnded || this.#timing.nowMs() + waitMs > deadlineMs
+        if (isFinal || !isTransient(thrown)) throw toPostgresFault(thrown, this.#name, operation)
+        mayHaveRun = true
       }
-      // Being stopped while waiting ends the wait; the next attempt is the last.
+      // Stopping ends the wait; the next attempt is the last.
       await this.#timing.wait(waitMs, signal)
     }
   }
@@ -99,9 +102,9 @@ export class Retry {
 type Attempt<T> = (isInDoubt: boolean) => Promise<T>
 
 interface AttemptOptions {
-  readonly doing: string
-  readonly giveUpMs: number
+  readonly operation: string
+  readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-const LATE = Symbol('late')
+const TIMED_OUT = Symbol('late')

@@ -3,13 +3,12 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { sqlStateOf } from './postgres-faults.ts'
 
 /**
- * What each version added, in order; never edited after a release, only added to. Plain SQL: the
- * same statements run on every engine that speaks the protocol. A step must leave the statements of
- * the version before working, because servers are replaced one after the other.
- *
- * Keys have no bound and an index entry has (2.7 kB), so rows and blobs are found by a digest of
- * theirs. `reeve_head` and `reeve_checkpoint` carry the term because each is the one row that its
- * writers update: that lock is the fence.
+ * Statements of each schema version in order; never edited after a release, only appended. Plain
+ * SQL that runs on every engine with this protocol. A migration must keep the statements of the
+ * previous version working, because servers are upgraded one after the other. Keys are unbounded,
+ * but index entries are limited (2.7 kB), so rows and blobs are keyed by digest. `reeve_head` and
+ * `reeve_checkpoint` contain the term because each is the one row that its writers update: that row
+ * lock is the fence.
  */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -33,22 +32,22 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        VALUES (1, 0, 0, 0, 1, '{}')`,
   ],
   [
-    // Whose data this is, and which key seals its secrets: servers with another key are refused.
+    // Identifies the key that seals secrets: servers with another key are rejected.
     'CREATE TABLE reeve_cluster (id integer PRIMARY KEY, key_check text NOT NULL)',
   ],
   [
-    // Which servers there are, and when each was heard of last.
+    // The servers and their last heartbeats.
     `CREATE TABLE reeve_servers (
        id text PRIMARY KEY, name text NOT NULL, address text NOT NULL, region text NOT NULL,
        datacenter text NOT NULL, build text NOT NULL, state text NOT NULL,
        seen_at timestamptz NOT NULL)`,
   ],
   [
-    // What the database says of itself: see marks.ts.
+    // Metadata of the database: see DatabaseMetadata.
     'CREATE TABLE reeve_marks (name text PRIMARY KEY, value text NOT NULL)',
   ],
   [
-    // Acknowledged commits that it lost. Appends are refused while one is not accepted.
+    // Losses of acknowledged commits. Appends are rejected until each is accepted.
     `CREATE TABLE reeve_losses (
        id text PRIMARY KEY, from_index bigint NOT NULL, to_index bigint NOT NULL,
        found_by text NOT NULL, found_at timestamptz NOT NULL,
@@ -59,14 +58,14 @@ const MIGRATIONS: readonly (readonly string[])[] = [
 export const SCHEMA_VERSION = MIGRATIONS.length
 
 /**
- * The oldest version of the tables whose programs can use these tables too. Steps that only add do
- * not change it, so that a server of the version before can be started again during an upgrade.
+ * Oldest schema version whose programs can use these tables. Additive migrations do not change it,
+ * so that a server of the previous version can be restarted during an upgrade.
  */
-const OLDEST_READER = 1
+const OLDEST_COMPATIBLE_VERSION = 1
 
 /**
- * Brings the tables to this program's version, making them when there are none. Several servers may
- * do so at once: one does, the others wait. Throws what the client threw, or a Fault.
+ * Migrates the tables to this program's version; creates them if there are none. Safe to run
+ * concurrently: one server migrates, the others wait. Throws the error of the client, or a Fault.
  */
 export async function migrateSchema(
   config: ClientConfig,
@@ -74,12 +73,12 @@ export async function migrateSchema(
   version = SCHEMA_VERSION,
 ): Promise<void> {
   const client = new Client(config)
-  // Told by the query that is under way as well.
+  // Also reported by the running query.
   client.on('error', () => undefined)
   await client.connect()
   try {
     await assertUtf8(client, name)
-    await makeVersionRow(client)
+    await ensureVersionRow(client)
     await inTransaction(client, () => migrate(client, { name, version }))
   } finally {
     await client.end()
@@ -98,14 +97,14 @@ async function assertUtf8(client: Client, name: string): Promise<void> {
   )
 }
 
-/** Two who make a table at the same moment: one is told that it, or its type, is there already. */
-const MADE_MEANWHILE: readonly (string | undefined)[] = ['23505', '42P07', '42710']
+/** Errors of concurrent CREATE TABLE statements: the table or its type already exists. */
+const ALREADY_EXISTS_STATES: readonly (string | undefined)[] = ['23505', '42P07', '42710']
 
-async function makeVersionRow(client: Client): Promise<void> {
+async function ensureVersionRow(client: Client): Promise<void> {
   const make = `CREATE TABLE IF NOT EXISTS reeve_schema (
     id integer PRIMARY KEY, version integer NOT NULL, oldest_reader integer NOT NULL DEFAULT 1)`
   await client.query(make).catch((thrown: unknown) => {
-    if (!MADE_MEANWHILE.includes(sqlStateOf(thrown))) throw thrown
+    if (!ALREADY_EXISTS_STATES.includes(sqlStateOf(thrown))) throw thrown
   })
   await client.query(
     'INSERT INTO reeve_schema (id, version) VALUES (1, 0) ON CONFLICT (id) DO NOTHING',
@@ -119,16 +118,18 @@ async function migrate(
   const { rows } = await client.query<{ version: number; oldest_reader: number }>(
     'SELECT version, oldest_reader FROM reeve_schema WHERE id = 1 FOR UPDATE',
   )
-  const { version: found, oldest_reader: oldestReader } = rows[0] ?? {
+  const { version: currentVersion, oldest_reader: oldestReader } = rows[0] ?? {
     version: 0,
     oldest_reader: 1,
   }
-  if (found > SCHEMA_VERSION && oldestReader > SCHEMA_VERSION) throw newerFault(name, found)
-  for (const statement of MIGRATIONS.slice(found, version).flat()) await client.query(statement)
-  if (found < version)
+  if (currentVersion > SCHEMA_VERSION && oldestReader > SCHEMA_VERSION)
+    throw newerSchemaFault(name, currentVersion)
+  for (const statement of MIGRATIONS.slice(currentVersion, version).flat())
+    await client.query(statement)
+  if (currentVersion < version)
     await client.query('UPDATE reeve_schema SET version = $1, oldest_reader = $2 WHERE id = 1', [
       version,
-      OLDEST_READER,
+      OLDEST_COMPATIBLE_VERSION,
     ])
 }
 
@@ -138,16 +139,16 @@ async function inTransaction(client: Client, work: () => Promise<void>): Promise
     await work()
     await client.query('COMMIT')
   } catch (thrown) {
-    // A connection that is gone has rolled back already.
+    // A closed connection has already rolled back.
     await client.query('ROLLBACK').catch(() => undefined)
     throw thrown
   }
 }
 
-function newerFault(name: string, found: number): Fault {
+function newerSchemaFault(databaseName: string, version: number): Fault {
   return new Fault(
     'storage-version',
-    `The database ${name} has version ${found} of the tables, this program knows ${SCHEMA_VERSION}. ` +
+    `The database ${databaseName} has version ${version} of the tables, this program knows ${SCHEMA_VERSION}. ` +
       'A newer Reeve wrote it: start that version. Nothing was changed.',
   )
 }

@@ -1,54 +1,52 @@
 import { createHash } from 'node:crypto'
 import { chunksLength, joinChunks } from '@reeve/kit/string-chunks.ts'
-import type { CheckpointMark, CheckpointRow, StoredBlob } from '../../state/index.ts'
+import type { CheckpointPosition, CheckpointRow, StoredBlob } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
-import { blobId } from './append-entries.ts'
+import { blobDigest } from './append-entries.ts'
 import type { Statement } from './lanes.ts'
-import { bytesArray, textArray } from './wire-array.ts'
+import { encodeByteaArray, encodeTextArray } from './wire-array.ts'
 
-/** A checkpoint is written in pieces of this size: each is quickly done and quickly done again. */
-const BYTES_PER_PIECE = 512 * 1024
+/** Batch size of a checkpoint: small enough to be written, and retried, quickly. */
+const BATCH_BYTES_MAX = 512 * 1024
 
 /**
- * The keeper's fence: each statement moves the step on. One that was given up for lost and arrives
- * late finds a later step or another term, and writes nothing over what is newer. Rows are the
- * leader's state, so they are written only where the log holds its last entry: a database that has
- * lost commits may have the same term, and must not get rows of commits that its log lacks. Nor is
- * a checkpoint finished on a database that has lost a piece of it: no acknowledged step is missing.
+ * Fence of checkpoint writes: each statement increments the step. A statement that was abandoned
+ * and arrives late finds a later step or another term and writes nothing. Rows reflect the state of
+ * the leader, so they are written only if the log contains its last entry: a database that has lost
+ * commits may have the same term and must not get rows of commits that its log lacks. A checkpoint
+ * is also not completed on a database that has lost a part of it: every acknowledged step must be
+ * present.
  */
-const FENCE = `id = 1 AND term = $1 AND step < $2 AND step >= $6
+const CHECKPOINT_CONDITION = `id = 1 AND term = $1 AND step < $2 AND step >= $6
     AND ($5 = '' OR first_index > $3 OR EXISTS (
       SELECT 1 FROM reeve_log AS entry
       WHERE entry.commit_index = $3 AND entry.term = $4 AND entry.nonce = $5))`
-const KEEPER = `WITH keeper AS (
-    UPDATE reeve_checkpoint SET step = $2 WHERE ${FENCE} RETURNING term
+const CHECKPOINT_FENCE = `WITH keeper AS (
+    UPDATE reeve_checkpoint SET step = $2 WHERE ${CHECKPOINT_CONDITION} RETURNING term
   )`
-const KEPT = 'SELECT count(*) AS kept FROM keeper'
+const FENCED_COUNT = 'SELECT count(*) AS kept FROM keeper'
 
-/** Rows to write and rows to remove, without a row twice. */
-export interface CheckpointPiece {
+/** Rows to write or delete, each once. */
+export interface CheckpointBatch {
   readonly rows: ReadonlyMap<string, CheckpointRow>
 }
 
-export function* piecesOf(rows: Iterable<CheckpointRow>): Generator<CheckpointPiece> {
-  let piece = new Map<string, CheckpointRow>()
+export function* checkpointBatches(rows: Iterable<CheckpointRow>): Generator<CheckpointBatch> {
+  let batch = new Map<string, CheckpointRow>()
   let size = 0
   for (const row of rows) {
-    piece.set(rowName(row.table, row.key), row)
+    batch.set(rowIdentity(row.table, row.key), row)
     size += row.key.length + chunksLength(row.text ?? '')
-    if (size < BYTES_PER_PIECE) continue
-    yield { rows: piece }
-    piece = new Map()
+    if (size < BATCH_BYTES_MAX) continue
+    yield { rows: batch }
+    batch = new Map()
     size = 0
   }
-  if (piece.size > 0) yield { rows: piece }
+  if (batch.size > 0) yield { rows: batch }
 }
 
-/**
- * The term, the step, the last entry that the leader has appended or applied, and the last step
- * that was acknowledged.
- */
-export type Fence = readonly [
+/** Term, step, last entry appended or applied by the leader, and last acknowledged step. */
+export type CheckpointFence = readonly [
   term: number,
   step: number,
   index: number,
@@ -57,12 +55,12 @@ export type Fence = readonly [
   acknowledgedStep: number,
 ]
 
-export function pieceStatement(piece: CheckpointPiece, fence: Fence): Statement {
+export function upsertRowsStatement(batch: CheckpointBatch, fence: CheckpointFence): Statement {
   const put: { id: Buffer; table: string; key: string; text: string }[] = []
-  const removed: Buffer[] = []
-  for (const [name, { table, key, text }] of piece.rows) {
+  const deletedIds: Buffer[] = []
+  for (const [name, { table, key, text }] of batch.rows) {
     const id = createHash('sha256').update(name).digest()
-    if (text === undefined) removed.push(id)
+    if (text === undefined) deletedIds.push(id)
     else {
       const escaped = escapeText(joinChunks(text))
       put.push({ id, table: escapeText(table), key: escapeText(key), text: escaped })
@@ -70,7 +68,7 @@ export function pieceStatement(piece: CheckpointPiece, fence: Fence): Statement 
   }
   return {
     name: 'reeve-checkpoint',
-    text: `${KEEPER}, removed AS (
+    text: `${CHECKPOINT_FENCE}, removed AS (
         DELETE FROM reeve_rows WHERE id = ANY($7::bytea[]) AND EXISTS (SELECT 1 FROM keeper)
       ), put AS (
         INSERT INTO reeve_rows (id, table_name, key, body)
@@ -78,71 +76,74 @@ export function pieceStatement(piece: CheckpointPiece, fence: Fence): Statement 
         FROM keeper, unnest($8::bytea[], $9::text[], $10::text[], $11::text[])
           AS row (id, table_name, key, body)
         ON CONFLICT (id) DO UPDATE SET body = excluded.body
-      ) ${KEPT}`,
+      ) ${FENCED_COUNT}`,
     values: [
       ...fence,
-      bytesArray(removed),
-      bytesArray(put.map(({ id }) => id)),
-      textArray(put.map(({ table }) => table)),
-      textArray(put.map(({ key }) => key)),
-      textArray(put.map(({ text }) => text)),
+      encodeByteaArray(deletedIds),
+      encodeByteaArray(put.map(({ id }) => id)),
+      encodeTextArray(put.map(({ table }) => table)),
+      encodeTextArray(put.map(({ key }) => key)),
+      encodeTextArray(put.map(({ text }) => text)),
     ],
   }
 }
 
-/** Escaped texts hold no NUL, so it separates the two without doubt. */
-function rowName(table: string, key: string): string {
+/** Escaped texts contain no NUL, so it separates the two unambiguously. */
+function rowIdentity(table: string, key: string): string {
   return `${escapeText(table)}\u0000${escapeText(key)}`
 }
 
-/** JSON writes NUL and unpaired surrogates as escapes, so a text holds it. */
-export function markStatement(mark: CheckpointMark, fence: Fence): Statement {
+/** JSON escapes NUL and unpaired surrogates, so a text column can store it. */
+export function advanceCheckpointStatement(
+  mark: CheckpointPosition,
+  fence: CheckpointFence,
+): Statement {
   return {
     text: `UPDATE reeve_checkpoint SET step = $2, up_to = $7, table_indexes = $8
-      WHERE ${FENCE} RETURNING '1' AS kept`,
+      WHERE ${CHECKPOINT_CONDITION} RETURNING '1' AS kept`,
     values: [...fence, mark.upTo, JSON.stringify(mark.tableIndexes)],
   }
 }
 
-export function trimStatement(firstIndex: number, fence: Fence): Statement {
+export function trimStatement(firstIndex: number, fence: CheckpointFence): Statement {
   return {
     text: `WITH keeper AS (
         UPDATE reeve_checkpoint SET step = $2, first_index = $7
-        WHERE ${FENCE} RETURNING term
+        WHERE ${CHECKPOINT_CONDITION} RETURNING term
       ), removed AS (
         DELETE FROM reeve_log WHERE commit_index < $7 AND EXISTS (SELECT 1 FROM keeper)
-      ) ${KEPT}`,
+      ) ${FENCED_COUNT}`,
     values: [...fence, firstIndex],
   }
 }
 
-export function blobsStatement(blobs: readonly StoredBlob[], fence: Fence): Statement {
+export function blobsStatement(blobs: readonly StoredBlob[], fence: CheckpointFence): Statement {
   const last = [...new Map(blobs.map((blob) => [blob.key, blob.bytes]))]
   return {
-    text: `${KEEPER}, put AS (
+    text: `${CHECKPOINT_FENCE}, put AS (
         INSERT INTO reeve_blobs (id, key, bytes)
         SELECT blob.id, blob.key, blob.bytes
         FROM keeper, unnest($7::bytea[], $8::text[], $9::bytea[]) AS blob (id, key, bytes)
         ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes
-      ) ${KEPT}`,
+      ) ${FENCED_COUNT}`,
     values: [
       ...fence,
-      bytesArray(last.map(([key]) => blobId(key))),
-      textArray(last.map(([key]) => escapeText(key))),
-      bytesArray(last.map(([, bytes]) => bytes)),
+      encodeByteaArray(last.map(([key]) => blobDigest(key))),
+      encodeTextArray(last.map(([key]) => escapeText(key))),
+      encodeByteaArray(last.map(([, bytes]) => bytes)),
     ],
   }
 }
 
-/** An empty log begins behind entries that nobody has any more. */
-export function beginStatement(firstIndex: number, fence: Fence): Statement {
+/** Starts an empty log after entries that do not exist any more. */
+export function startLogStatement(firstIndex: number, fence: CheckpointFence): Statement {
   return {
     text: `WITH keeper AS (
         UPDATE reeve_checkpoint SET step = $2, up_to = $7 - 1, first_index = $7
-        WHERE ${FENCE} RETURNING term
+        WHERE ${CHECKPOINT_CONDITION} RETURNING term
       ), head AS (
         UPDATE reeve_head SET last_index = $7 - 1 FROM keeper WHERE id = 1 AND last_index IN (0, $7 - 1)
-      ) ${KEPT}`,
+      ) ${FENCED_COUNT}`,
     values: [...fence, firstIndex],
   }
 }

@@ -1,7 +1,7 @@
 import {
   ACLS_OFF,
-  NOTHING,
-  MANAGEMENT,
+  NO_GRANTS,
+  MANAGEMENT_GRANTS,
   parseAclRules,
   resolveGrants,
   type AclRules,
@@ -14,7 +14,7 @@ import type { WorkloadContext } from '../context.ts'
 /**
  * Maximum number of cached callers. Tokens come from the table, so this limit only bounds memory.
  */
-const CALLERS_MAX = 10_000
+const CACHED_CALLERS_MAX = 10_000
 const ANONYMOUS = 'anonymous'
 const TOKEN_EXPIRED: Refusal = refusal('acl-token-expired', 'ACL token expired')
 
@@ -30,12 +30,12 @@ export class Authenticator {
   }
 
   authenticate(secret: string | undefined): Result<Caller, Refusal> {
-    if (!this.#context.aclEnabled) return ok(ACLS_OFF_CALLER)
-    this.#forgetWhenChanged()
-    if (secret === undefined || secret === '') return ok(this.#anonymous())
+    if (!this.#context.aclEnabled) return ok(UNRESTRICTED_CALLER)
+    this.#invalidateIfChanged()
+    if (secret === undefined || secret === '') return ok(this.#anonymousCaller())
     const token = this.findToken(secret)
     if (token === undefined) return err(PERMISSION_DENIED)
-    const caller = this.callerOf(token)
+    const caller = this.callerFor(token)
     if (caller.expiresMs !== undefined && caller.expiresMs <= this.#context.clock.nowMs())
       return err(TOKEN_EXPIRED)
     return ok(caller)
@@ -44,16 +44,17 @@ export class Authenticator {
   /** Returns the token of a secret, expired or not. Found by hash, so timing reveals nothing. */
   findToken(secret: string): AclTokenRow | undefined {
     const { store, sealer } = this.#context
-    const [accessor] = store.tables.acl_tokens.keysIn('secret', sealer.hash(secret))
+    const [accessor] = store.tables.acl_tokens.keysByIndex('secret', sealer.hash(secret))
     return accessor === undefined ? undefined : store.tables.acl_tokens.find(accessor)
   }
 
   /** Returns the caller of a token with its current permissions. */
-  callerOf(token: AclTokenRow): Caller {
-    this.#forgetWhenChanged()
-    const known = this.#callers.get(token.AccessorID)
-    if (known !== undefined) return known
-    const grants = token.Type === 'management' ? MANAGEMENT : resolveGrants(token, this.#lookups())
+  callerFor(token: AclTokenRow): Caller {
+    this.#invalidateIfChanged()
+    const cached = this.#callers.get(token.AccessorID)
+    if (cached !== undefined) return cached
+    const grants =
+      token.Type === 'management' ? MANAGEMENT_GRANTS : resolveGrants(token, this.#grantLookups())
     const expiry = token.ExpirationTime
     const caller: Caller = {
       grants,
@@ -62,19 +63,19 @@ export class Authenticator {
       type: token.Type === 'management' ? 'management' : 'client',
       expiresMs: expiry === null ? undefined : Date.parse(expiry),
     }
-    return this.#remember(token.AccessorID, caller)
+    return this.#cacheCaller(token.AccessorID, caller)
   }
 
   /**
    * Returns the caller of requests without a token, with the policy named `anonymous` if it exists.
    */
-  #anonymous(): Caller {
-    const known = this.#callers.get(ANONYMOUS)
-    if (known !== undefined) return known
+  #anonymousCaller(): Caller {
+    const cached = this.#callers.get(ANONYMOUS)
+    if (cached !== undefined) return cached
     const hasPolicy = this.#context.store.tables.acl_policies.has(ANONYMOUS)
     const token = { Type: 'client', Policies: [ANONYMOUS], Roles: null } as const
-    const grants = hasPolicy ? resolveGrants(token, this.#lookups()) : NOTHING
-    return this.#remember(ANONYMOUS, {
+    const grants = hasPolicy ? resolveGrants(token, this.#grantLookups()) : NO_GRANTS
+    return this.#cacheCaller(ANONYMOUS, {
       grants,
       accessorId: ANONYMOUS,
       name: 'Anonymous Token',
@@ -83,7 +84,7 @@ export class Authenticator {
     })
   }
 
-  #lookups(): Parameters<typeof resolveGrants>[1] {
+  #grantLookups(): Parameters<typeof resolveGrants>[1] {
     const { acl_roles } = this.#context.store.tables
     return {
       policyRules: (name) => this.#rulesOf(name),
@@ -92,9 +93,9 @@ export class Authenticator {
   }
 
   #rulesOf(name: string): AclRules | undefined {
-    const known = this.#rules.get(name)
+    const cached = this.#rules.get(name)
     const policy = this.#context.store.tables.acl_policies.find(name)
-    if (known !== undefined || policy === undefined) return known
+    if (cached !== undefined || policy === undefined) return cached
     const rules = parseAclRules(policy.Rules, this.#context.ruleAliases)
     // Policies are parsed when they are written; one that no longer parses grants nothing.
     if (!rules.ok) return undefined
@@ -102,13 +103,13 @@ export class Authenticator {
     return rules.value
   }
 
-  #remember(key: string, caller: Caller): Caller {
-    if (this.#callers.size >= CALLERS_MAX) this.#callers.clear()
+  #cacheCaller(key: string, caller: Caller): Caller {
+    if (this.#callers.size >= CACHED_CALLERS_MAX) this.#callers.clear()
     this.#callers.set(key, caller)
     return caller
   }
 
-  #forgetWhenChanged(): void {
+  #invalidateIfChanged(): void {
     const { acl_tokens, acl_policies, acl_roles } = this.#context.store.tables
     const index = Math.max(acl_tokens.lastIndex, acl_policies.lastIndex, acl_roles.lastIndex)
     if (index === this.#aclIndex) return
@@ -119,7 +120,7 @@ export class Authenticator {
 }
 
 /** Caller of all requests with ACLs disabled: it has every permission. */
-const ACLS_OFF_CALLER: Caller = {
+const UNRESTRICTED_CALLER: Caller = {
   grants: ACLS_OFF,
   accessorId: '',
   name: '',

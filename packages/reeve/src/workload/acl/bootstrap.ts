@@ -5,13 +5,13 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
 import { findSetting, put, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { commitToken, newSecret, type TokenWritten } from './tokens.ts'
+import { commitToken, secretFields, type TokenWriteResult } from './tokens.ts'
 import { isUuid } from './uuid.ts'
 
 const SETTING = 'acl-bootstrap'
 
 /** Maximum number of characters of the reset file in a message: an index has at most 16. */
-const RESET_SHOWN_MAX = 20
+const RESET_CHARS_SHOWN_MAX = 20
 
 /**
  * Creates the first management token. Works once, and again each time that an operator writes the
@@ -21,16 +21,20 @@ export async function bootstrapAcl(
   context: WorkloadContext,
   author: Author,
   request: AclBootstrapRequest,
-): Promise<Result<TokenWritten, Refusal>> {
+): Promise<Result<TokenWriteResult, Refusal>> {
   const { store, ids } = context
-  const given = request.BootstrapSecret ?? ''
-  if (given !== '' && !isUuid(given)) return invalid('invalid acl token')
+  const requestedSecret = request.BootstrapSecret ?? ''
+  if (requestedSecret !== '' && !isUuid(requestedSecret))
+    return invalidBootstrap('invalid acl token')
   const isFirst = !store.tables.settings.has(SETTING)
   const reset = isFirst ? undefined : await context.readBootstrapReset()
   // No await from here to the commit, so that of two concurrent callers one is refused.
-  const refused = checkReset(context, reset) ?? checkSecret(context, given)
+  const refused = checkReset(context, reset) ?? checkSecret(context, requestedSecret)
   if (refused !== undefined) return err(refused)
-  const row = bootstrapToken(context, { accessorId: ids.uuid(), secretId: given || ids.uuid() })
+  const row = bootstrapToken(context, {
+    accessorId: ids.uuid(),
+    secretId: requestedSecret || ids.uuid(),
+  })
   const written = await commitToken(context, author, row, (stamp) => [
     put('settings', { Name: SETTING, ResetIndex: stamp.index, CreateIndex: 0, ModifyIndex: 0 }),
   ])
@@ -38,23 +42,26 @@ export async function bootstrapAcl(
 }
 
 function checkReset({ store }: WorkloadContext, reset: string | undefined): Refusal | undefined {
-  const done = findSetting(store.tables, SETTING)
-  if (done === undefined) return undefined
+  const lastBootstrap = findSetting(store.tables, SETTING)
+  if (lastBootstrap === undefined) return undefined
   const specified = reset?.trim() ?? ''
-  if (specified === String(done.ResetIndex)) return undefined
+  if (specified === String(lastBootstrap.ResetIndex)) return undefined
   if (specified === '')
-    return refusal('bootstrap-done', `ACL bootstrap already done (reset index: ${done.ResetIndex})`)
+    return refusal(
+      'bootstrap-done',
+      `ACL bootstrap already done (reset index: ${lastBootstrap.ResetIndex})`,
+    )
   return refusal(
     'bootstrap-done',
-    `Invalid bootstrap reset index (specified ${specified.slice(0, RESET_SHOWN_MAX)}, ` +
-      `reset index: ${done.ResetIndex})`,
+    `Invalid bootstrap reset index (specified ${specified.slice(0, RESET_CHARS_SHOWN_MAX)}, ` +
+      `reset index: ${lastBootstrap.ResetIndex})`,
   )
 }
 
 /** Refuses a secret that another token has: the two could not be distinguished. */
 function checkSecret({ store, sealer }: WorkloadContext, secret: string): Refusal | undefined {
   const isTaken =
-    secret !== '' && store.tables.acl_tokens.countIn('secret', sealer.hash(secret)) > 0
+    secret !== '' && store.tables.acl_tokens.countByIndex('secret', sealer.hash(secret)) > 0
   return isTaken ? refusal('invalid-input', 'invalid acl token') : undefined
 }
 
@@ -70,7 +77,7 @@ function bootstrapToken(
     Global: true,
   } as const
   return {
-    ...newSecret(context, secret),
+    ...secretFields(context, secret),
     ...rights,
     Hash: tokenHash(rights),
     CreateTime: isoFromMs(context.clock.nowMs()),
@@ -81,6 +88,6 @@ function bootstrapToken(
   }
 }
 
-function invalid(message: string): Result<never, Refusal> {
+function invalidBootstrap(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
 }

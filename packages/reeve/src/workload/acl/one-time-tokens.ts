@@ -16,12 +16,12 @@ import { put, remove, type Author } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { tokenWithSecret } from './token-view.ts'
 
-/** A token has one at a time: a new one makes the old one void. */
+/** Creates a one-time token. A token has at most one; a new one invalidates the previous one. */
 export async function createOneTimeToken(
   { store, sealer, ids, clock }: WorkloadContext,
   { accessorId, by }: RequestCaller,
 ): Promise<Result<OneTimeTokenResponse, Refusal>> {
-  // Without a stored token there is nothing that it could be exchanged for.
+  // Without a stored token there is nothing to exchange it for.
   if (!store.tables.acl_tokens.has(accessorId)) return err(PERMISSION_DENIED)
   const secret = ids.uuid()
   const row = {
@@ -34,7 +34,7 @@ export async function createOneTimeToken(
   const { index, durable } = store.commit({
     by,
     cause: undefined,
-    // Removed first, so that the new one has its own index of creation.
+    // Deleted first, so that the new row gets a new create index.
     changes: () => [
       ...(store.tables.one_time_tokens.has(accessorId)
         ? [remove('one_time_tokens', accessorId)]
@@ -56,7 +56,7 @@ export async function createOneTimeToken(
   })
 }
 
-/** It works once; every way to fail looks the same. */
+/** Exchanges a one-time secret for its token. It works once; all failures return the same error. */
 export async function exchangeOneTimeToken(
   context: WorkloadContext,
   { by }: Author,
@@ -66,7 +66,7 @@ export async function exchangeOneTimeToken(
   const secret = request.OneTimeSecretID ?? ''
   if (secret === '')
     return err(refusal('invalid-input', 'one-time token lookup failed: missing secret'))
-  const token = findOwner(context, secret)
+  const token = findExchangeableToken(context, secret)
   if (token === undefined) return err(PERMISSION_DENIED)
   const { index, durable } = store.commit({
     by,
@@ -77,17 +77,17 @@ export async function exchangeOneTimeToken(
   return ok({ Token: tokenWithSecret(context, token), Index: index })
 }
 
-/** The token that a one-time secret stands for, if both may still be used. */
-function findOwner(
+/** Finds the token of a one-time secret, if neither of them has expired. */
+function findExchangeableToken(
   { store, sealer, clock }: WorkloadContext,
   secret: string,
 ): AclTokenRow | undefined {
   const { one_time_tokens, acl_tokens } = store.tables
-  const [accessorId = ''] = one_time_tokens.keysIn('secret', sealer.hash(secret))
+  const [accessorId = ''] = one_time_tokens.keysByIndex('secret', sealer.hash(secret))
   const oneTime = one_time_tokens.find(accessorId)
   const token = acl_tokens.find(accessorId)
   const nowMs = clock.nowMs()
-  const isOver = (time: string | null): boolean => time !== null && Date.parse(time) <= nowMs
-  if (oneTime === undefined || isOver(oneTime.ExpiresAt)) return undefined
-  return token === undefined || isOver(token.ExpirationTime) ? undefined : token
+  const isExpired = (time: string | null): boolean => time !== null && Date.parse(time) <= nowMs
+  if (oneTime === undefined || isExpired(oneTime.ExpiresAt)) return undefined
+  return token === undefined || isExpired(token.ExpirationTime) ? undefined : token
 }

@@ -6,7 +6,7 @@ import { put, remove, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { ANONYMOUS } from './token-view.ts'
 
-/** Creates or replaces a policy. Tokens that name it have its permissions from then on. */
+/** Creates or replaces a policy. Tokens that reference it get its permissions immediately. */
 export async function writePolicy(
   { store, ruleAliases }: WorkloadContext,
   { by }: Author,
@@ -35,13 +35,13 @@ export async function writePolicy(
   return ok({ index })
 }
 
-function jobAclOf(given: AclPolicyRequest['JobACL']): JobAcl | null {
-  if (given === undefined || given === null) return null
+function jobAclOf(input: AclPolicyRequest['JobACL']): JobAcl | null {
+  if (input === undefined || input === null) return null
   return {
-    Namespace: given.Namespace ?? '',
-    JobID: given.JobID ?? '',
-    Group: given.Group ?? '',
-    Task: given.Task ?? '',
+    Namespace: input.Namespace ?? '',
+    JobID: input.JobID ?? '',
+    Group: input.Group ?? '',
+    Task: input.Task ?? '',
   }
 }
 
@@ -61,7 +61,10 @@ export async function deletePolicy(
 }
 
 /** Returns the names of the policies of the caller's token, assigned directly or by roles. */
-export function ownPolicyNames({ store }: WorkloadContext, caller: Caller): ReadonlySet<string> {
+export function policyNamesOfCaller(
+  { store }: WorkloadContext,
+  caller: Caller,
+): ReadonlySet<string> {
   const { acl_roles, acl_tokens } = store.tables
   if (caller.type === 'anonymous') return new Set([ANONYMOUS])
   const token = acl_tokens.find(caller.accessorId)
@@ -77,8 +80,8 @@ export function visiblePolicies(
   caller: Caller,
 ): (name: string) => boolean {
   if (caller.grants.isManagement) return () => true
-  const own = ownPolicyNames(context, caller)
-  return (name) => own.has(name)
+  const ownNames = policyNamesOfCaller(context, caller)
+  return (name) => ownNames.has(name)
 }
 
 /**

@@ -7,24 +7,24 @@ import type { WorkloadContext } from '../context.ts'
 
 export const ROLE_NOT_FOUND: Refusal = refusal('acl-role-not-found', 'ACL role not found')
 
-/** A role that was written. */
-interface RoleWritten {
+/** Result of a role write. */
+interface RoleWriteResult {
   readonly index: number
   readonly role: AclRole
 }
 
-/** Creates a role when the request names none, else changes that one. */
+/** Creates a role, or updates the one whose ID the request contains. */
 export async function writeRole(
   context: WorkloadContext,
   { by }: Author,
   request: AclRoleRequest,
-): Promise<Result<RoleWritten, Refusal>> {
+): Promise<Result<RoleWriteResult, Refusal>> {
   const { store, ids } = context
   const { acl_roles } = store.tables
-  const given = request.ID ?? ''
-  const id = given.toLowerCase()
-  if (id !== '' && !acl_roles.has(id)) return invalid(`cannot find role ${given}`)
-  const checked = checkRole(context, request, id)
+  const requestedId = request.ID ?? ''
+  const id = requestedId.toLowerCase()
+  if (id !== '' && !acl_roles.has(id)) return invalid(`cannot find role ${requestedId}`)
+  const checked = validateRoleRequest(context, request, id)
   if (!checked.ok) return checked
   const row: AclRole = {
     ID: id || ids.uuid(),
@@ -45,7 +45,7 @@ export async function writeRole(
 
 type RoleContent = Pick<AclRole, 'Name' | 'Description' | 'Policies'>
 
-function checkRole(
+function validateRoleRequest(
   { store }: WorkloadContext,
   request: AclRoleRequest,
   id: string,
@@ -58,7 +58,7 @@ function checkRole(
   }
   const problem = validateRole(role)
   if (problem !== undefined) return invalid(problem)
-  for (const other of acl_roles.keysIn('name', role.Name))
+  for (const other of acl_roles.keysByIndex('name', role.Name))
     if (other !== id) return invalid(`role with name ${role.Name} already exists`)
   const missing = role.Policies.find(({ Name }) => !acl_policies.has(Name))
   return missing === undefined ? ok(role) : invalid(`cannot find policy ${missing.Name}`)
@@ -69,7 +69,7 @@ function uniqueLinks(links: readonly { readonly Name?: string | null | undefined
   return [...names].map((Name): AclRolePolicyLink => ({ Name }))
 }
 
-/** Tokens keep their link to the role; it grants nothing any more. */
+/** Deletes a role. Tokens keep their link to it, which grants nothing any more. */
 export async function deleteRole(
   { store }: WorkloadContext,
   { by }: Author,
@@ -86,12 +86,12 @@ export async function deleteRole(
   return ok({ index })
 }
 
-/** Which roles the caller may see: all for management, else those of its token. */
+/** Returns the filter of role lists: all roles for management, else those of the caller's token. */
 export function visibleRoles({ store }: WorkloadContext, caller: Caller): (id: string) => boolean {
   if (caller.grants.isManagement) return () => true
   const links = store.tables.acl_tokens.find(caller.accessorId)?.Roles ?? []
-  const own = new Set(links.map((link) => link.ID))
-  return (id) => own.has(id)
+  const ownIds = new Set(links.map((link) => link.ID))
+  return (id) => ownIds.has(id)
 }
 
 function invalid(message: string): Result<never, Refusal> {

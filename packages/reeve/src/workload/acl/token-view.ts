@@ -35,7 +35,7 @@ function withRoleNames({ store }: WorkloadContext, row: AclTokenRow): AclTokenRo
   return { ...row, Roles }
 }
 
-const ANONYMOUS_RIGHTS = {
+const ANONYMOUS_PERMISSIONS = {
   Name: 'Anonymous Token',
   Type: 'client',
   Policies: [ANONYMOUS],
@@ -45,10 +45,10 @@ const ANONYMOUS_RIGHTS = {
 
 /** The token of requests without a token. It is never stored. */
 export const ANONYMOUS_TOKEN: AclToken = {
-  ...ANONYMOUS_RIGHTS,
+  ...ANONYMOUS_PERMISSIONS,
   AccessorID: ANONYMOUS,
   SecretID: '',
-  Hash: tokenHash(ANONYMOUS_RIGHTS),
+  Hash: tokenHash(ANONYMOUS_PERMISSIONS),
   CreateTime: ZERO_TIME,
   ExpirationTime: null,
   ExpirationTTL: '',

@@ -1,7 +1,7 @@
 import type { AclToken, AclTokenRequest, AclTokenRoleLink } from '@reeve/contract'
 import {
-  readExpirationTime,
-  readExpirationTtl,
+  parseExpirationTime,
+  parseExpirationTtl,
   tokenHash,
   validateToken,
   type Caller,
@@ -14,75 +14,79 @@ import type { WorkloadContext } from '../context.ts'
 import { tokenWithSecret } from './token-view.ts'
 import { isUuid } from './uuid.ts'
 
-/** A token that was written, with its secret. */
-export interface TokenWritten {
+/** Result of a token write, with the secret. */
+export interface TokenWriteResult {
   readonly index: number
   readonly token: AclToken
 }
 
 /**
- * A token is created when the request names none; one that is brought in from elsewhere carries
- * both of its ids.
+ * Creates a token, or updates the one whose ID the request contains. A token replicated from
+ * another region has both of its IDs.
  */
 export async function writeToken(
   context: WorkloadContext,
   author: Author,
   request: AclTokenRequest,
-): Promise<Result<TokenWritten, Refusal>> {
-  const origin = findOrigin(context, request)
-  if (!origin.ok) return origin
+): Promise<Result<TokenWriteResult, Refusal>> {
+  const tokenIds = resolveTokenIds(context, request)
+  if (!tokenIds.ok) return tokenIds
   const nowMs = context.clock.nowMs()
-  const row = makeRow(context, request, { ...origin.value, nowMs })
+  const row = buildTokenRow(context, request, { ...tokenIds.value, nowMs })
   return row.ok ? ok(await commitToken(context, author, row.value)) : row
 }
 
-/** Stores a token that was checked, with what belongs to it, and answers when it is durable. */
+/** Commits a validated token with additional changes; resolves when it is durable. */
 export async function commitToken(
   context: WorkloadContext,
   { by }: Author,
   row: AclTokenRow,
-  more: (stamp: Stamp) => readonly Change[] = () => [],
-): Promise<TokenWritten> {
+  extraChanges: (stamp: Stamp) => readonly Change[] = () => [],
+): Promise<TokenWriteResult> {
   const { store } = context
   const { index, durable } = store.commit({
     by,
     cause: 'ACLTokenUpserted',
-    changes: (stamp) => [put('acl_tokens', row), ...more(stamp)],
+    changes: (stamp) => [put('acl_tokens', row), ...extraChanges(stamp)],
   })
   const written = store.tables.acl_tokens.get(row.AccessorID)
   await durable
   return { index, token: tokenWithSecret(context, written) }
 }
 
-/** Where a written token comes from: a stored one, or two ids. */
-interface Origin {
+/** Identity of a token to write: the stored row, or two IDs. */
+interface TokenIds {
   readonly existing: AclTokenRow | undefined
   readonly accessorId: string
   readonly secretId: string
 }
 
-function findOrigin(context: WorkloadContext, request: AclTokenRequest): Result<Origin, Refusal> {
+function resolveTokenIds(
+  context: WorkloadContext,
+  request: AclTokenRequest,
+): Result<TokenIds, Refusal> {
   const { store, sealer, ids } = context
-  const given = request.AccessorID ?? ''
-  if (given === '') return ok({ existing: undefined, accessorId: ids.uuid(), secretId: ids.uuid() })
-  const accessorId = given.toLowerCase()
+  const requestedId = request.AccessorID ?? ''
+  if (requestedId === '')
+    return ok({ existing: undefined, accessorId: ids.uuid(), secretId: ids.uuid() })
+  const accessorId = requestedId.toLowerCase()
   const secretId = request.SecretID ?? ''
   const existing = store.tables.acl_tokens.find(accessorId)
   if (existing !== undefined) return ok({ existing, accessorId, secretId: '' })
   if (!isUuid(accessorId) || !isUuid(secretId) || request.Type !== 'client')
-    return invalid(`cannot find token ${given}`)
-  if (store.tables.acl_tokens.countIn('secret', sealer.hash(secretId)) > 0)
+    return invalid(`cannot find token ${requestedId}`)
+  if (store.tables.acl_tokens.countByIndex('secret', sealer.hash(secretId)) > 0)
     return invalid('another token has this secret')
   return ok({ existing, accessorId, secretId })
 }
 
-function makeRow(
+function buildTokenRow(
   context: WorkloadContext,
   request: AclTokenRequest,
-  origin: Origin & { readonly nowMs: number },
+  origin: TokenIds & { readonly nowMs: number },
 ): Result<AclTokenRow, Refusal> {
   const { existing } = origin
-  const expiry = readExpiry(request, origin)
+  const expiry = parseExpiry(request, origin)
   if (!expiry.ok) return expiry
   const token = {
     Name: request.Name ?? '',
@@ -93,23 +97,23 @@ function makeRow(
   }
   const problem = validateToken({
     token,
-    existing: existing && existingOf(existing),
+    existing: existing && currentSettings(existing),
     ...expiry.value,
   })
   if (problem !== undefined) return invalid(problem)
   const Roles = resolveRoles(context, request.Roles ?? null)
   if (!Roles.ok) return Roles
   const { expirationMs, ttlNs, createMs } = expiry.value
-  const rights = {
+  const permissions = {
     ...token,
-    // validateToken accepts these two only.
+    // `validateToken` accepts only these two types.
     Type: token.Type === 'management' ? 'management' : 'client',
     Roles: Roles.value,
   } as const
   return ok({
-    ...(existing ?? newSecret(context, origin)),
-    ...rights,
-    Hash: tokenHash(rights),
+    ...(existing ?? secretFields(context, origin)),
+    ...permissions,
+    Hash: tokenHash(permissions),
     CreateTime: existing?.CreateTime ?? isoFromMs(createMs),
     ExpirationTime: expirationMs === undefined ? null : isoFromMs(expirationMs),
     ExpirationTTL: ttlNs === undefined ? '' : formatDurationNs(ttlNs),
@@ -118,8 +122,8 @@ function makeRow(
   })
 }
 
-/** The part of a new row that says what it is found by and what it hides. */
-export function newSecret(
+/** Fields that identify a token by the hash of its secret, and the sealed secret. */
+export function secretFields(
   { sealer }: WorkloadContext,
   { accessorId, secretId }: { readonly accessorId: string; readonly secretId: string },
 ): Pick<AclTokenRow, 'AccessorID' | 'SecretHash' | 'SealedSecret'> {
@@ -136,21 +140,21 @@ interface Expiry {
   readonly ttlNs: number | undefined
 }
 
-/** A lifetime that an update does not name stays as it is (choice 18). */
-function readExpiry(
+/** Parses the expiration. An update without one keeps the current expiration. */
+function parseExpiry(
   request: AclTokenRequest,
-  { existing, nowMs }: Origin & { readonly nowMs: number },
+  { existing, nowMs }: TokenIds & { readonly nowMs: number },
 ): Result<Expiry, Refusal> {
-  const time = readExpirationTime(request.ExpirationTime)
+  const time = parseExpirationTime(request.ExpirationTime)
   if (!time.ok) return invalid(time.error)
-  const ttl = readExpirationTtl(request.ExpirationTTL)
+  const ttl = parseExpirationTtl(request.ExpirationTTL)
   if (!ttl.ok) return invalid(ttl.error)
   if (existing !== undefined) {
-    const before = existingOf(existing)
+    const current = currentSettings(existing)
     return ok({
       createMs: Date.parse(existing.CreateTime),
-      expirationMs: time.value ?? before.expirationMs,
-      ttlNs: ttl.value ?? before.ttlNs,
+      expirationMs: time.value ?? current.expirationMs,
+      ttlNs: ttl.value ?? current.ttlNs,
     })
   }
   const fromTtl = ttl.value === undefined ? undefined : nowMs + Math.round(ttl.value / NS_PER_MS)
@@ -159,7 +163,7 @@ function readExpiry(
 
 const NS_PER_MS = 1e6
 
-function existingOf(row: AclTokenRow) {
+function currentSettings(row: AclTokenRow) {
   return {
     Global: row.Global,
     expirationMs: row.ExpirationTime === null ? undefined : Date.parse(row.ExpirationTime),
@@ -167,24 +171,24 @@ function existingOf(row: AclTokenRow) {
   }
 }
 
-/** Named by id or by name, stored by id, each once. */
+/** Resolves role links by ID or name to unique IDs. */
 function resolveRoles(
   { store }: WorkloadContext,
   links: AclTokenRequest['Roles'] | null,
 ): Result<readonly AclTokenRoleLink[] | null, Refusal> {
   if (links === null || links === undefined) return ok(null)
   const { acl_roles } = store.tables
-  const found = new Set<string>()
+  const roleIds = new Set<string>()
   for (const { ID, Name } of links) {
-    const id = ID || [...acl_roles.keysIn('name', Name ?? '')][0]
+    const id = ID || [...acl_roles.keysByIndex('name', Name ?? '')][0]
     if (id === undefined || !acl_roles.has(id))
       return invalid(`cannot find role ${ID || Name || ''}`)
-    found.add(id)
+    roleIds.add(id)
   }
-  return ok([...found].map((ID) => ({ ID, Name: '' })))
+  return ok([...roleIds].map((ID) => ({ ID, Name: '' })))
 }
 
-/** Its one-time token goes with it. */
+/** Deletes a token with its one-time token. */
 export async function deleteToken(
   { store }: WorkloadContext,
   { by }: Author,
@@ -205,7 +209,10 @@ export async function deleteToken(
   return ok({ index })
 }
 
-/** For others a token that is not theirs and one that is not there are the same. */
+/**
+ * Checks that the caller may read a token. An unknown token gives the same error as a forbidden
+ * one.
+ */
 export function checkTokenReader(caller: Caller, accessorId: string): Refusal | undefined {
   const isOwn = caller.type === 'client' && caller.accessorId === accessorId.toLowerCase()
   return caller.grants.isManagement || isOwn ? undefined : PERMISSION_DENIED

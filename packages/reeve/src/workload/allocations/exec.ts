@@ -12,7 +12,7 @@ import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { findAllocationOnNode } from './on-node.ts'
 
-export interface ExecQuestion {
+export interface ExecParams {
   readonly allocId: string
   readonly task: string
   readonly command: readonly string[]
@@ -26,22 +26,22 @@ export interface PreparedExec {
 }
 
 /** Drivers whose tasks have access to the node's file system: a command in them is not confined. */
-const UNISOLATED: ReadonlySet<string> = new Set(['raw_exec'])
+const UNISOLATED_DRIVERS: ReadonlySet<string> = new Set(['raw_exec'])
 
 /** Validates everything that does not need the node. */
 export function prepareExec(
   context: WorkloadContext,
   caller: Caller,
-  question: ExecQuestion,
+  params: ExecParams,
 ): Result<PreparedExec, Refusal> {
-  const found = findTarget(context, caller, question.allocId)
+  const found = findRunnableAllocation(context, caller, params.allocId)
   if (!found.ok) return found
-  const task = findTask(context, found.value, question.task)
+  const task = findTask(context, found.value, params.task)
   if (!task.ok) return task
-  return prepare(caller, found.value, { ...question, driver: task.value.Driver })
+  return buildExecRequest(caller, found.value, { ...params, driver: task.value.Driver })
 }
 
-export interface ActionQuestion {
+export interface ActionParams {
   readonly namespace: string
   readonly jobId: string
   /** Allocation ID; if empty, any running allocation of the job that has the task. */
@@ -55,14 +55,14 @@ export interface ActionQuestion {
 export function prepareAction(
   context: WorkloadContext,
   caller: Caller,
-  question: ActionQuestion,
+  params: ActionParams,
 ): Result<PreparedExec, Refusal> {
-  const { namespace, jobId, task: taskName, action: actionName, tty } = question
+  const { namespace, jobId, task: taskName, action: actionName, tty } = params
   if (!caller.grants.allows(namespace, 'alloc-exec')) return err(PERMISSION_DENIED)
-  const allocId = question.allocId || someAllocation(context, question)
+  const allocId = params.allocId || pickRunningAllocation(context, params)
   if (allocId === undefined)
     return err(refusal('invalid-input', `job ${JSON.stringify(jobId)} has no running allocation`))
-  const found = findTarget(context, caller, allocId)
+  const found = findRunnableAllocation(context, caller, allocId)
   if (!found.ok) return found
   const row = found.value
   if (row.JobID !== jobId || row.Namespace !== namespace)
@@ -73,16 +73,16 @@ export function prepareAction(
   if (action === undefined)
     return err(refusal('invalid-input', `unknown action name ${JSON.stringify(actionName)}`))
   const command = [action.Command, ...(action.Args ?? [])]
-  return prepare(caller, row, { task: taskName, command, tty, driver: task.value.Driver })
+  return buildExecRequest(caller, row, { task: taskName, command, tty, driver: task.value.Driver })
 }
 
 /** Returns the allocation, if a command may run in it now. */
-function findTarget(
+function findRunnableAllocation(
   context: WorkloadContext,
   caller: Caller,
   allocId: string,
 ): Result<AllocationRow, Refusal> {
-  if (!caller.grants.allowsSomewhere('alloc-exec')) return err(PERMISSION_DENIED)
+  if (!caller.grants.allowsInAnyNamespace('alloc-exec')) return err(PERMISSION_DENIED)
   const found = findAllocationOnNode(context, caller, { allocId, anyOf: ['alloc-exec'] })
   if (!found.ok || !isClientTerminal(found.value)) return found
   const { ID, ClientStatus } = found.value
@@ -96,37 +96,37 @@ function findTask(
   name: string,
 ): Result<Task, Refusal> {
   if (name === '') return err(refusal('invalid-input', 'must provide task name'))
-  const group = view.findJobOf(row)?.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
+  const group = view.jobVersionOf(row)?.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
   const task = group?.Tasks.find(({ Name }) => Name === name)
   if (task !== undefined) return ok(task)
   return err(refusal('invalid-input', `unknown task name ${JSON.stringify(name)}`))
 }
 
-interface Wanted {
+interface ExecCommand {
   readonly task: string
   readonly command: readonly string[]
   readonly tty: boolean
   readonly driver: string
 }
 
-function prepare(
+function buildExecRequest(
   caller: Caller,
   row: AllocationRow,
-  { task, command, tty, driver }: Wanted,
+  { task, command, tty, driver }: ExecCommand,
 ): Result<PreparedExec, Refusal> {
   if (command.length === 0) return err(refusal('invalid-input', 'command is not present'))
   // Tasks of `raw_exec` require a second capability.
-  if (UNISOLATED.has(driver) && !caller.grants.allows(row.Namespace, 'alloc-node-exec'))
+  if (UNISOLATED_DRIVERS.has(driver) && !caller.grants.allows(row.Namespace, 'alloc-node-exec'))
     return err(PERMISSION_DENIED)
   const request = { verb: 'exec', allocation: row.ID, task, command, tty } as const
   return ok({ nodeId: row.NodeID, request })
 }
 
-function someAllocation(
+function pickRunningAllocation(
   { store }: WorkloadContext,
-  { namespace, jobId, task }: ActionQuestion,
+  { namespace, jobId, task }: ActionParams,
 ): string | undefined {
-  const rows = store.tables.allocations.rowsIn('job', namespacedKey(namespace, jobId))
+  const rows = store.tables.allocations.rowsByIndex('job', namespacedKey(namespace, jobId))
   const running = rows.filter(
     (row) => row.ClientStatus === 'running' && Object.hasOwn(row.TaskStates ?? {}, task),
   )

@@ -10,17 +10,17 @@ import {
 } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-export interface AllocationQuestion {
+export interface AllocationAccess {
   readonly allocId: string
-  /** Any one of them in the allocation's own namespace. */
+  /** Capabilities of which the caller needs one, in the namespace of the allocation. */
   readonly anyOf: readonly NamespaceCapability[]
 }
 
-/** The allocation that something is asked of its node about. */
+/** Finds an allocation for a request to its node. */
 export function findAllocationOnNode(
   { store: { tables } }: WorkloadContext,
   caller: Caller,
-  { allocId, anyOf }: AllocationQuestion,
+  { allocId, anyOf }: AllocationAccess,
 ): Result<AllocationRow, Refusal> {
   const id = checkUuid('alloc', allocId)
   if (!id.ok) return err(refusal('invalid-input', id.error))

@@ -8,7 +8,7 @@ import {
   type AllocationRow,
   type Refusal,
 } from '../../model/index.ts'
-import { namespacedKey, put, withJobRows, type Change, type Stamp } from '../../state/index.ts'
+import { namespacedKey, put, withDerivedRows, type Change, type Stamp } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 
 export interface StopAllocationRequest {
@@ -19,7 +19,7 @@ export interface StopAllocationRequest {
   readonly reschedule: boolean
 }
 
-export interface AllocationStopped {
+export interface StopAllocationResult {
   /** Empty if the job no longer exists. */
   readonly evalId: string
   readonly index: number
@@ -33,20 +33,21 @@ export async function stopAllocation(
   { store, view, ids }: WorkloadContext,
   { grants, by }: RequestCaller,
   request: StopAllocationRequest,
-): Promise<Result<AllocationStopped, Refusal>> {
+): Promise<Result<StopAllocationResult, Refusal>> {
   const id = checkUuid('alloc', request.allocId)
   if (!id.ok) return err(refusal('invalid-input', id.error))
   const row = store.tables.allocations.find(id.value)
   if (row === undefined) return err(refusal('alloc-not-found', 'allocation not found'))
   // Allocation IDs are global, so permissions are checked in the allocation's own namespace.
   if (!grants.allows(row.Namespace, 'alloc-lifecycle')) return err(PERMISSION_DENIED)
-  const job = store.tables.jobs.find(namespacedKey(row.Namespace, row.JobID)) ?? view.findJobOf(row)
+  const job =
+    store.tables.jobs.find(namespacedKey(row.Namespace, row.JobID)) ?? view.jobVersionOf(row)
   const evalId = job === undefined ? '' : ids.uuid()
   const { index, durable } = store.commit({
     by,
     cause: 'AllocationUpdateDesiredStatus',
     changes: (stamp) => {
-      const changes: Change[] = [put('allocations', markedRow(row, request, stamp))]
+      const changes: Change[] = [put('allocations', withMigrateTransition(row, request, stamp))]
       if (job !== undefined)
         changes.push(
           put(
@@ -59,14 +60,14 @@ export async function stopAllocation(
             }),
           ),
         )
-      return withJobRows(store.tables, changes)
+      return withDerivedRows(store.tables, changes)
     },
   })
   await durable
   return ok({ evalId, index })
 }
 
-function markedRow(
+function withMigrateTransition(
   row: AllocationRow,
   { noShutdownDelay, reschedule }: StopAllocationRequest,
   { index, timeMs }: Stamp,

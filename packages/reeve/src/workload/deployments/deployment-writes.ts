@@ -10,18 +10,18 @@ import {
 } from '../../model/index.ts'
 import {
   namespacedKey,
-  withJobRows,
+  withDerivedRows,
   type Author,
   type Cause,
   type Change,
-  type RolloutWrite,
+  type DeploymentWrite,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 export const DEPLOYMENT_NOT_FOUND: Refusal = refusal('deployment-not-found', 'deployment not found')
 
 /** Result of a write to a deployment. */
-export interface DeploymentWritten {
+export interface DeploymentWriteResult {
   /** Empty if no evaluation was created. */
   readonly evalId: string
   readonly evalCreateIndex: number
@@ -44,36 +44,37 @@ export function findDeployment(
   if (!checked.ok) return err(refusal('invalid-input', checked.error))
   const deployment = store.tables.deployments.find(checked.value)
   if (deployment === undefined) return err(DEPLOYMENT_NOT_FOUND)
-  const may = (one: NamespaceCapability): boolean => caller.grants.allows(deployment.Namespace, one)
-  if (may('submit-job') || may(capability)) return ok(deployment)
-  return err(may('read-job') ? PERMISSION_DENIED : DEPLOYMENT_NOT_FOUND)
+  const hasCapability = (one: NamespaceCapability): boolean =>
+    caller.grants.allows(deployment.Namespace, one)
+  if (hasCapability('submit-job') || hasCapability(capability)) return ok(deployment)
+  return err(hasCapability('read-job') ? PERMISSION_DENIED : DEPLOYMENT_NOT_FOUND)
 }
 
 /** Checks that the deployment in the body is the one in the path. */
-export function namesDeployment(
+export function checkBodyDeploymentId(
   body: { readonly DeploymentID?: string | null | undefined },
   { ID }: Deployment,
 ): Refusal | undefined {
-  const named = body.DeploymentID ?? ''
-  if (named === '') return refusal('invalid-input', 'DeploymentID must be specified')
-  if (named.toLowerCase() === ID) return undefined
+  const bodyId = body.DeploymentID ?? ''
+  if (bodyId === '') return refusal('invalid-input', 'DeploymentID must be specified')
+  if (bodyId.toLowerCase() === ID) return undefined
   return refusal('invalid-input', 'Deployment ID does not match')
 }
 
 /** Returns the refusal for a terminal deployment, which cannot be changed. */
-export function endedProblem(deployment: Deployment, what: string): Refusal | undefined {
+export function checkNotTerminal(deployment: Deployment, action: string): Refusal | undefined {
   if (isActiveDeployment(deployment)) return undefined
-  return refusal('invalid-input', `can't ${what}`)
+  return refusal('invalid-input', `can't ${action}`)
 }
 
 /** Returns the result of a write that changes nothing. */
-export async function unchanged(
+export async function unchangedDeployment(
   { store }: WorkloadContext,
   { ModifyIndex }: Deployment,
-): Promise<DeploymentWritten> {
+): Promise<DeploymentWriteResult> {
   // Read the index before awaiting; later commits may not be durable yet.
   const { index } = store
-  await store.settled()
+  await store.whenDurable()
   return {
     evalId: '',
     evalCreateIndex: 0,
@@ -87,9 +88,9 @@ export interface DeploymentCommit {
   readonly cause: Cause
   readonly deployment: Deployment
   /** Whether to evaluate the job; a purged one has nothing to evaluate. */
-  readonly evaluates: boolean
+  readonly createsEvaluation: boolean
   readonly revertedJobVersion?: number | undefined
-  readonly rows: (write: RolloutWrite) => readonly Change[]
+  readonly rows: (write: DeploymentWrite) => readonly Change[]
 }
 
 /** Commits a change of a deployment with all of its consequences. */
@@ -97,14 +98,14 @@ export async function commitDeployment(
   { store, ids }: WorkloadContext,
   { by }: Author,
   commit: DeploymentCommit,
-): Promise<DeploymentWritten> {
+): Promise<DeploymentWriteResult> {
   const { Namespace, JobID } = commit.deployment
   const hasJob = store.tables.jobs.has(namespacedKey(Namespace, JobID))
-  const evalId = commit.evaluates && hasJob ? ids.uuid() : ''
+  const evalId = commit.createsEvaluation && hasJob ? ids.uuid() : ''
   const { index, durable } = store.commit({
     by,
     cause: commit.cause,
-    changes: (stamp) => withJobRows(store.tables, commit.rows({ stamp, ids, evalId })),
+    changes: (stamp) => withDerivedRows(store.tables, commit.rows({ stamp, ids, evalId })),
   })
   await durable
   return {

@@ -1,36 +1,36 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { DEPLOYMENT_TEXTS, type Refusal } from '../../model/index.ts'
-import { failureRows, planFailure } from '../../state/index.ts'
+import { DEPLOYMENT_DESCRIPTIONS, type Refusal } from '../../model/index.ts'
+import { failureRows, decideFailure } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
-  endedProblem,
+  checkNotTerminal,
   findDeployment,
-  type DeploymentWritten,
+  type DeploymentWriteResult,
 } from './deployment-writes.ts'
 
-/** A person gives the deployment up. Any group that asked for it is reverted. */
+/** Fails a deployment manually. The job is reverted if any group has AutoRevert. */
 export async function failDeployment(
   context: WorkloadContext,
   caller: RequestCaller,
   id: string,
-): Promise<Result<DeploymentWritten, Refusal>> {
+): Promise<Result<DeploymentWriteResult, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'fail-deployment' })
   if (!found.ok) return found
   const deployment = found.value
-  const ended = endedProblem(deployment, 'fail terminal deployment')
-  if (ended !== undefined) return err(ended)
+  const terminalProblem = checkNotTerminal(deployment, 'fail terminal deployment')
+  if (terminalProblem !== undefined) return err(terminalProblem)
   const { tables } = context.store
-  const failure = planFailure(tables, deployment, {
-    text: DEPLOYMENT_TEXTS.failedByUser,
-    reverts: Object.values(deployment.TaskGroups).some((state) => state.AutoRevert),
+  const failure = decideFailure(tables, deployment, {
+    description: DEPLOYMENT_DESCRIPTIONS.failedByUser,
+    hasAutoRevert: Object.values(deployment.TaskGroups).some((state) => state.AutoRevert),
   })
   return ok(
     await commitDeployment(context, caller, {
       cause: 'DeploymentStatusUpdate',
       deployment,
-      evaluates: true,
-      revertedJobVersion: failure.target?.Version,
+      createsEvaluation: true,
+      revertedJobVersion: failure.rollbackTarget?.Version,
       rows: (write) => failureRows(tables, failure, write),
     }),
   )

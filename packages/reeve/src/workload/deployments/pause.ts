@@ -1,15 +1,15 @@
 import type { DeploymentPauseRequest } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { pauseDeployment, resumeDeployment, type Refusal } from '../../model/index.ts'
-import { put, rolloutEvaluation } from '../../state/index.ts'
+import { put, deploymentEvaluation } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
-  endedProblem,
+  checkNotTerminal,
   findDeployment,
-  namesDeployment,
-  unchanged,
-  type DeploymentWritten,
+  checkBodyDeploymentId,
+  unchangedDeployment,
+  type DeploymentWriteResult,
 } from './deployment-writes.ts'
 
 export interface PauseRequest {
@@ -22,28 +22,29 @@ export async function setPaused(
   context: WorkloadContext,
   caller: RequestCaller,
   { id, body }: PauseRequest,
-): Promise<Result<DeploymentWritten, Refusal>> {
+): Promise<Result<DeploymentWriteResult, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'pause-deployment' })
   if (!found.ok) return found
   const deployment = found.value
   const pauses = body.Pause ?? false
   const problem =
-    namesDeployment(body, deployment) ??
-    endedProblem(deployment, `${pauses ? 'pause' : 'resume'} terminal deployment`)
+    checkBodyDeploymentId(body, deployment) ??
+    checkNotTerminal(deployment, `${pauses ? 'pause' : 'resume'} terminal deployment`)
   if (problem !== undefined) return err(problem)
-  if (pauses === (deployment.Status === 'paused')) return ok(await unchanged(context, deployment))
+  if (pauses === (deployment.Status === 'paused'))
+    return ok(await unchangedDeployment(context, deployment))
   const { tables } = context.store
   return ok(
     await commitDeployment(context, caller, {
       cause: 'DeploymentStatusUpdate',
       deployment,
-      evaluates: !pauses,
+      createsEvaluation: !pauses,
       rows: (write) => [
         put(
           'deployments',
           (pauses ? pauseDeployment : resumeDeployment)(deployment, write.stamp.timeMs),
         ),
-        ...rolloutEvaluation(tables, deployment, write),
+        ...deploymentEvaluation(tables, deployment, write),
       ],
     }),
   )

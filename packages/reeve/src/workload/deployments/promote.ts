@@ -2,7 +2,7 @@ import type { Deployment, DeploymentPromoteRequest } from '@reeve/contract'
 import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  groupsOnTrial,
+  groupsAwaitingPromotion,
   groupStateOf,
   promotionProblems,
   refusal,
@@ -12,10 +12,10 @@ import { promotionRows } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
-  endedProblem,
+  checkNotTerminal,
   findDeployment,
-  namesDeployment,
-  type DeploymentWritten,
+  checkBodyDeploymentId,
+  type DeploymentWriteResult,
 } from './deployment-writes.ts'
 
 export interface PromoteRequest {
@@ -24,40 +24,44 @@ export interface PromoteRequest {
 }
 
 /**
- * The canaries of the groups are found good. All that are asked for or none: one group with too few
- * healthy ones refuses the whole request.
+ * Promotes the canaries of the groups. All or none: if one group has too few healthy canaries the
+ * request is rejected.
  */
 export async function promoteDeployment(
   context: WorkloadContext,
   caller: RequestCaller,
   { id, body }: PromoteRequest,
-): Promise<Result<DeploymentWritten, Refusal>> {
+): Promise<Result<DeploymentWriteResult, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'promote-deployment' })
   if (!found.ok) return found
   const deployment = found.value
   const problem =
-    namesDeployment(body, deployment) ??
-    wishProblem(deployment, body) ??
-    endedProblem(deployment, 'promote terminal deployment')
+    checkBodyDeploymentId(body, deployment) ??
+    groupSelectionProblem(deployment, body) ??
+    checkNotTerminal(deployment, 'promote terminal deployment')
   if (problem !== undefined) return err(problem)
   const { tables } = context.store
-  const onTrial = groupsOnTrial(deployment)
-  const asked = new Set(body.Groups)
-  const groups = body.All === true ? onTrial : onTrial.filter((group) => asked.has(group))
+  const pendingGroups = groupsAwaitingPromotion(deployment)
+  const requested = new Set(body.Groups)
+  const groups =
+    body.All === true ? pendingGroups : pendingGroups.filter((group) => requested.has(group))
   const unhealthy = promotionProblems(deployment, groups, (key) => tables.allocations.find(key))
   if (unhealthy.length > 0) return err(refusal('invalid-input', formatMultiError(unhealthy)))
   return ok(
     await commitDeployment(context, caller, {
       cause: 'DeploymentPromotion',
       deployment,
-      evaluates: true,
+      createsEvaluation: true,
       rows: (write) => promotionRows(tables, { deployment, groups }, write),
     }),
   )
 }
 
-/** A misspelled group would otherwise look promoted. */
-function wishProblem(deployment: Deployment, body: DeploymentPromoteRequest): Refusal | undefined {
+/** Rejects unknown groups, because a misspelled group would otherwise appear to be promoted. */
+function groupSelectionProblem(
+  deployment: Deployment,
+  body: DeploymentPromoteRequest,
+): Refusal | undefined {
   if (body.All === true) return undefined
   const groups = body.Groups ?? []
   if (groups.length === 0)

@@ -2,8 +2,8 @@ import type { Deployment, DeploymentHealthRequest } from '@reeve/contract'
 import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  countAllocations,
-  DEPLOYMENT_TEXTS,
+  applyToCounters,
+  DEPLOYMENT_DESCRIPTIONS,
   groupStateOf,
   refusal,
   type AllocationRow,
@@ -11,19 +11,19 @@ import {
 } from '../../model/index.ts'
 import {
   failureRows,
-  planFailure,
+  decideFailure,
   put,
-  rolloutEvaluation,
-  type RolloutWrite,
+  deploymentEvaluation,
+  type DeploymentWrite,
   type Stamp,
 } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
-  endedProblem,
+  checkNotTerminal,
   findDeployment,
-  namesDeployment,
-  type DeploymentWritten,
+  checkBodyDeploymentId,
+  type DeploymentWriteResult,
 } from './deployment-writes.ts'
 
 export interface HealthRequest {
@@ -32,7 +32,7 @@ export interface HealthRequest {
 }
 
 /** An allocation with the health that an operator sets. */
-interface Word {
+interface AllocationHealth {
   readonly row: AllocationRow
   readonly healthy: boolean
 }
@@ -45,86 +45,86 @@ export async function setAllocationHealth(
   context: WorkloadContext,
   caller: RequestCaller,
   { id, body }: HealthRequest,
-): Promise<Result<DeploymentWritten, Refusal>> {
+): Promise<Result<DeploymentWriteResult, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'set-alloc-health-deployment' })
   if (!found.ok) return found
   const deployment = found.value
   const problem =
-    namesDeployment(body, deployment) ??
-    emptyProblem(body) ??
-    endedProblem(deployment, 'set health of allocations for a terminal deployment')
+    checkBodyDeploymentId(body, deployment) ??
+    missingAllocationsProblem(body) ??
+    checkNotTerminal(deployment, 'set health of allocations for a terminal deployment')
   if (problem !== undefined) return err(problem)
-  const words = readWords(context, deployment, body)
-  if (!words.ok) return words
-  return ok(await commitWords(context, caller, deployment, words.value))
+  const healths = parseHealth(context, deployment, body)
+  if (!healths.ok) return healths
+  return ok(await commitHealth(context, caller, deployment, healths.value))
 }
 
-function emptyProblem(body: DeploymentHealthRequest): Refusal | undefined {
+function missingAllocationsProblem(body: DeploymentHealthRequest): Refusal | undefined {
   const { HealthyAllocationIDs: healthy, UnhealthyAllocationIDs: unhealthy } = body
   if ((healthy ?? []).length + (unhealthy ?? []).length > 0) return undefined
   return refusal('invalid-input', 'must specify at least one healthy/unhealthy allocation ID')
 }
 
 /** Reads the health by allocation: one that is in both lists is unhealthy. */
-function readWords(
+function parseHealth(
   { store }: WorkloadContext,
   deployment: Deployment,
   body: DeploymentHealthRequest,
-): Result<readonly Word[], Refusal> {
-  const words = new Map<string, Word>()
+): Result<readonly AllocationHealth[], Refusal> {
+  const healths = new Map<string, AllocationHealth>()
   for (const [healthy, ids] of [
     [true, body.HealthyAllocationIDs ?? []],
     [false, body.UnhealthyAllocationIDs ?? []],
   ] as const)
-    for (const text of ids) {
-      const id = text ?? ''
+    for (const rawId of ids) {
+      const id = rawId ?? ''
       const row = store.tables.allocations.find(id.toLowerCase())
       if (row === undefined) return err(refusal('invalid-input', `unknown alloc "${id}"`))
       if (row.DeploymentID !== deployment.ID)
         return err(
           refusal('invalid-input', `alloc "${id}" is not part of deployment "${deployment.ID}"`),
         )
-      words.set(row.ID, { row, healthy })
+      healths.set(row.ID, { row, healthy })
     }
-  return ok([...words.values()])
+  return ok([...healths.values()])
 }
 
-async function commitWords(
+async function commitHealth(
   context: WorkloadContext,
   caller: RequestCaller,
   deployment: Deployment,
-  words: readonly Word[],
-): Promise<DeploymentWritten> {
+  healths: readonly AllocationHealth[],
+): Promise<DeploymentWriteResult> {
   const { tables } = context.store
-  const groups = words.filter(({ healthy }) => !healthy).map(({ row }) => row.TaskGroup)
-  const failure = planFailure(tables, deployment, {
-    text: DEPLOYMENT_TEXTS.unhealthy,
-    reverts: groups.some((group) => groupStateOf(deployment, group)?.AutoRevert === true),
+  const groups = healths.filter(({ healthy }) => !healthy).map(({ row }) => row.TaskGroup)
+  const failure = decideFailure(tables, deployment, {
+    description: DEPLOYMENT_DESCRIPTIONS.unhealthy,
+    hasAutoRevert: groups.some((group) => groupStateOf(deployment, group)?.AutoRevert === true),
   })
   const fails = groups.length > 0
   return await commitDeployment(context, caller, {
     cause: 'DeploymentAllocHealth',
     deployment,
-    evaluates: true,
-    revertedJobVersion: fails ? failure.target?.Version : undefined,
-    rows: (write: RolloutWrite) => {
-      const changes = words.map((word) => ({
-        before: word.row,
-        after: judgedRow(word, write.stamp),
+    createsEvaluation: true,
+    revertedJobVersion: fails ? failure.rollbackTarget?.Version : undefined,
+    rows: (write: DeploymentWrite) => {
+      const changes = healths.map((health) => ({
+        before: health.row,
+        after: withHealth(health, write.stamp),
       }))
       // Update the counters of the deployment first: a failed one is no longer counted.
-      const counted = countAllocations(deployment, changes)
+      const counted = applyToCounters(deployment, changes)
       return [
         ...changes.map(({ after }) => put('allocations', after)),
         ...(fails
           ? failureRows(tables, { ...failure, deployment: counted }, write)
-          : rolloutEvaluation(tables, deployment, write)),
+          : deploymentEvaluation(tables, deployment, write)),
       ]
     },
   })
 }
 
-function judgedRow({ row, healthy }: Word, { index, timeMs }: Stamp): AllocationRow {
+function withHealth({ row, healthy }: AllocationHealth, { index, timeMs }: Stamp): AllocationRow {
   return {
     ...row,
     DeploymentStatus: {

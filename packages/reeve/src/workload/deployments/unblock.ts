@@ -1,15 +1,15 @@
 import type { DeploymentUnblockRequest } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { unblockDeployment as unblocked, type Refusal } from '../../model/index.ts'
-import { put, rolloutEvaluation } from '../../state/index.ts'
+import { put, deploymentEvaluation } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
-  endedProblem,
+  checkNotTerminal,
   findDeployment,
-  namesDeployment,
-  unchanged,
-  type DeploymentWritten,
+  checkBodyDeploymentId,
+  unchangedDeployment,
+  type DeploymentWriteResult,
 } from './deployment-writes.ts'
 
 export interface UnblockRequest {
@@ -22,23 +22,24 @@ export async function unblockDeployment(
   context: WorkloadContext,
   caller: RequestCaller,
   { id, body }: UnblockRequest,
-): Promise<Result<DeploymentWritten, Refusal>> {
+): Promise<Result<DeploymentWriteResult, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'unblock-deployment' })
   if (!found.ok) return found
   const deployment = found.value
   const problem =
-    namesDeployment(body, deployment) ?? endedProblem(deployment, 'unblock terminal deployment')
+    checkBodyDeploymentId(body, deployment) ??
+    checkNotTerminal(deployment, 'unblock terminal deployment')
   if (problem !== undefined) return err(problem)
-  if (deployment.Status !== 'blocked') return ok(await unchanged(context, deployment))
+  if (deployment.Status !== 'blocked') return ok(await unchangedDeployment(context, deployment))
   const { tables } = context.store
   return ok(
     await commitDeployment(context, caller, {
       cause: 'DeploymentStatusUpdate',
       deployment,
-      evaluates: true,
+      createsEvaluation: true,
       rows: (write) => [
         put('deployments', unblocked(deployment, write.stamp.timeMs)),
-        ...rolloutEvaluation(tables, deployment, write),
+        ...deploymentEvaluation(tables, deployment, write),
       ],
     }),
   )

@@ -25,12 +25,18 @@ export function placeInline(
   { job, rows, evaluation }: JobRegistration,
   stamp: Stamp,
 ): readonly Change[] | undefined {
-  const { store, view, ids, random, log, elapsedNs = systemNs } = context
+  const { store, view, ids, random, log, monotonicNs: elapsedNs = systemNs } = context
   if (evaluation === undefined) return undefined
   if (!context.evaluations.mayScheduleInline(evaluation.Priority)) return undefined
-  if (instanceCount(store.tables, job) > LIMITS.inlineInstancesMax) return undefined
+  if (allocationCount(store.tables, job) > LIMITS.inlineInstancesMax) return undefined
   try {
-    const scheduling = { nowMs: stamp.timeMs, ids, random, settles: [], elapsedNs }
+    const scheduling = {
+      nowMs: stamp.timeMs,
+      ids,
+      random,
+      coalescedEvaluations: [],
+      monotonicNs: elapsedNs,
+    }
     const plan = schedule(overlayView(view, stamp.index, rows), evaluation, scheduling)
     return planRows(store.tables, plan, stamp)
   } catch (thrown) {
@@ -44,10 +50,13 @@ export function placeInline(
 }
 
 /** Counts the wanted and existing instances. A system job may have one on every node. */
-function instanceCount({ allocations }: Tables, { Type, TaskGroups, Namespace, ID }: Job): number {
+function allocationCount(
+  { allocations }: Tables,
+  { Type, TaskGroups, Namespace, ID }: Job,
+): number {
   if (isSystemType(Type)) return Infinity
-  const wanted = TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
-  return wanted + allocations.countIn('job', namespacedKey(Namespace, ID))
+  const requestedCount = TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
+  return requestedCount + allocations.countByIndex('job', namespacedKey(Namespace, ID))
 }
 
 /** Monotonic clock for measuring placements. */

@@ -16,34 +16,34 @@ export function planRows(tables: Tables, plan: Plan, stamp: Stamp): Change[] {
   ]
   const evaluations = [
     plan.evaluation,
-    ...plan.followUps,
-    ...(plan.blocked === undefined ? [] : [plan.blocked]),
-    ...supersededWaits(tables, plan, stamp),
+    ...plan.followUpEvaluations,
+    ...(plan.blockedEvaluation === undefined ? [] : [plan.blockedEvaluation]),
+    ...supersededBlockedEvaluations(tables, plan, stamp),
   ]
   return [
     ...deployments.map((row) => put('deployments', row)),
-    ...allocationsOf(plan).map((row) => put('allocations', stamped(row, stamp))),
+    ...changedAllocations(plan).map((row) => put('allocations', withCommitIndex(row, stamp))),
     ...evaluations.map((row) => put('evaluations', row)),
   ]
 }
 
 /** Reports whether the plan changes anything but its own evaluation. */
-export function isChange(plan: Plan): boolean {
+export function changesState(plan: Plan): boolean {
   const isDeploying = plan.deployment !== undefined || plan.deploymentUpdates.length > 0
-  return isDeploying || allocationsOf(plan).length > 0
+  return isDeploying || changedAllocations(plan).length > 0
 }
 
 /**
  * Reports whether a blocked evaluation remains blocked for the same reasons, so that it need not be
  * written. A new leader reevaluates all blocked ones.
  */
-export function isSameWait(before: Evaluation, { evaluation }: Plan): boolean {
-  const isWaiting = before.Status === 'blocked' && evaluation.Status === 'blocked'
-  return isWaiting && isDeepStrictEqual(reasonsOf(before), reasonsOf(evaluation))
+export function isBlockedForSameReasons(previous: Evaluation, { evaluation }: Plan): boolean {
+  const isWaiting = previous.Status === 'blocked' && evaluation.Status === 'blocked'
+  return isWaiting && isDeepStrictEqual(blockedReasons(previous), blockedReasons(evaluation))
 }
 
 /** Removes the fields that differ between attempts. */
-function reasonsOf({ FailedTGAllocs, ...evaluation }: Evaluation): object {
+function blockedReasons({ FailedTGAllocs, ...evaluation }: Evaluation): object {
   const { SnapshotIndex: _snapshot, ModifyIndex: _index, ModifyTime: _time, ...rest } = evaluation
   const failed = Object.entries(FailedTGAllocs ?? {}).map(([group, metrics]) => {
     const { AllocationTime: _took, ...found } = metrics
@@ -52,12 +52,12 @@ function reasonsOf({ FailedTGAllocs, ...evaluation }: Evaluation): object {
   return { ...rest, failed: Object.fromEntries(failed) }
 }
 
-function allocationsOf(plan: Plan): readonly AllocationRow[] {
-  const { placements, stops, updates, notes, victims } = plan
-  return [...placements, ...stops, ...updates, ...notes, ...victims]
+function changedAllocations(plan: Plan): readonly AllocationRow[] {
+  const { placements, stops, updates, attributeUpdates, preemptions } = plan
+  return [...placements, ...stops, ...updates, ...attributeUpdates, ...preemptions]
 }
 
-function stamped(row: AllocationRow, { index }: Stamp): AllocationRow {
+function withCommitIndex(row: AllocationRow, { index }: Stamp): AllocationRow {
   // Includes the fields that the store would set, so that it need not copy the row again.
   const stamps = { CreateIndex: row.CreateIndex || index, ModifyIndex: index }
   const written = { ...row, ...stamps, AllocModifyIndex: index }
@@ -67,11 +67,11 @@ function stamped(row: AllocationRow, { index }: Stamp): AllocationRow {
   return { ...written, DeploymentStatus: { ...status, ModifyIndex: index } }
 }
 
-function supersededWaits(tables: Tables, plan: Plan, stamp: Stamp): Evaluation[] {
-  const { evaluation, blocked } = plan
-  const current = new Set([evaluation.ID, blocked?.ID])
+function supersededBlockedEvaluations(tables: Tables, plan: Plan, stamp: Stamp): Evaluation[] {
+  const { evaluation, blockedEvaluation } = plan
+  const current = new Set([evaluation.ID, blockedEvaluation?.ID])
   const key = namespacedKey(evaluation.Namespace, evaluation.JobID)
-  return [...tables.evaluations.keysIn('open', key)]
+  return [...tables.evaluations.keysByIndex('open', key)]
     .filter((id) => !current.has(id))
     .map((id) => tables.evaluations.get(id))
     .filter((other) => other.Status === 'blocked')

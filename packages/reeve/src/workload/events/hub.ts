@@ -1,32 +1,32 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
-import type { Commit, CommitLog, EventMark } from '../../state/index.ts'
-import { closingLine, gapLine, HEARTBEAT, StreamedCommit } from './lines.ts'
+import type { Commit, CommitLog, EventRef } from '../../state/index.ts'
+import { closingLine, gapLine, HEARTBEAT, EncodedCommit } from './lines.ts'
 
 /** Destination of a stream. Writing never blocks; `backlogBytes` is the amount not yet read. */
-export interface Sink {
+export interface EventSink {
   write(text: string): void
   backlogBytes(): number
   /** Resolves when the reader can accept more, or has disconnected. */
-  drained(): Promise<void>
+  whenDrained(): Promise<void>
   /** Writes a last line and closes. */
   end(lastLine: string): void
 }
 
 export interface Subscription {
   /** Readers with the same signature share the rendered lines. */
-  readonly signature: string
-  readonly wants: (event: EventMark) => boolean
+  readonly groupKey: string
+  readonly matches: (event: EventRef) => boolean
   /**
    * Checked again after every change of tokens, policies and roles; a returned reason ends the
    * stream.
    */
-  readonly refusalNow: () => string | undefined
+  readonly recheckAccess: () => string | undefined
   /** Expiration time of the token. */
   readonly expiresMs: number | undefined
   /** Yields the event loop while the backlog is read. */
-  readonly yieldTurn: () => Promise<void>
-  readonly sink: Sink
+  readonly yieldToEventLoop: () => Promise<void>
+  readonly sink: EventSink
 }
 
 /** Heartbeats are sent every 30 s, independent of events. */
@@ -37,8 +37,8 @@ const HEARTBEAT_MS = 30_000
  */
 const READERS_PER_MS = 100
 /** Limits of a reader that works through the backlog: bytes sent at once, and time to read them. */
-const HELD_BYTES_MAX = 1024 * 1024
-const TAKE_MS_MAX = 40_000
+const BACKLOG_BYTES_MAX = 1024 * 1024
+const DRAIN_TIMEOUT_MS = 40_000
 /** Commits of a backlog that are read before the event loop is yielded. */
 const COMMITS_PER_SLICE = 100
 const SHUTTING_DOWN = 'the server is shutting down'
@@ -49,30 +49,30 @@ const ACL_TABLES: ReadonlySet<string> = new Set([
   'api_tokens',
 ])
 
-interface Reader {
+interface StreamReaderState {
   readonly subscription: Subscription
   /** Next index that this reader receives. */
   nextIndex: number
   readonly cancelExpiry: () => void
 }
 
-interface Group {
-  readonly wants: (event: EventMark) => boolean
-  readonly readers: Set<Reader>
-  gathered: string[]
+interface ReaderGroup {
+  readonly matches: (event: EventRef) => boolean
+  readonly readers: Set<StreamReaderState>
+  pendingLines: string[]
 }
 
 /**
  * Sends durable commits to all event streams: each event is encoded once, each line rendered once
  * per group.
  */
-export class EventHub {
+export class EventBroker {
   readonly #log: CommitLog
   readonly #clock: Clock
-  readonly #groups = new Map<string, Group>()
-  readonly #readers = new Set<Reader>()
+  readonly #groups = new Map<string, ReaderGroup>()
+  readonly #readers = new Set<StreamReaderState>()
   /** Readers that requested a future index. */
-  readonly #waiting = new Set<Reader>()
+  readonly #waitingReaders = new Set<StreamReaderState>()
   readonly #unsubscribe: () => void
   #lastIndex: number
   #cancelFlush: (() => void) | undefined
@@ -84,7 +84,7 @@ export class EventHub {
     this.#clock = clock
     this.#lastIndex = durableIndex
     this.#unsubscribe = log.subscribe((commits) => this.#publish(commits))
-    this.#cancelHeartbeat = clock.after(HEARTBEAT_MS, () => this.#beat())
+    this.#cancelHeartbeat = clock.after(HEARTBEAT_MS, () => this.#sendHeartbeats())
   }
 
   get readers(): number {
@@ -97,14 +97,14 @@ export class EventHub {
    */
   open(subscription: Subscription, fromIndex: number): () => void {
     const { expiresMs } = subscription
-    const reader: Reader = {
+    const reader: StreamReaderState = {
       subscription,
       nextIndex: Math.max(fromIndex, 1),
       cancelExpiry:
         expiresMs === undefined
           ? () => undefined
           : this.#clock.after(Math.max(0, expiresMs - this.#clock.nowMs()), () =>
-              this.#cut(reader, 'ACL token expired'),
+              this.#closeReader(reader, 'ACL token expired'),
             ),
     }
     this.#readers.add(reader)
@@ -113,9 +113,11 @@ export class EventHub {
     if (fromIndex > 0 && fromIndex < first) subscription.sink.write(gapLine(fromIndex, first - 1))
     reader.nextIndex = Math.max(reader.nextIndex, first)
     // The connection was opened before the server began to stop.
-    if (this.#closed) this.#cut(reader, SHUTTING_DOWN)
-    void this.#catchUp(reader).catch(() => this.#cut(reader, 'the event log could not be read'))
-    return () => this.#drop(reader)
+    if (this.#closed) this.#closeReader(reader, SHUTTING_DOWN)
+    void this.#catchUp(reader).catch(() =>
+      this.#closeReader(reader, 'the event log could not be read'),
+    )
+    return () => this.#removeReader(reader)
   }
 
   /** Ends every stream when the server stops. */
@@ -124,80 +126,83 @@ export class EventHub {
     this.#flush()
     this.#unsubscribe()
     this.#cancelHeartbeat()
-    for (const reader of this.#readers) this.#cut(reader, SHUTTING_DOWN)
+    for (const reader of this.#readers) this.#closeReader(reader, SHUTTING_DOWN)
   }
 
   /**
    * Sends the backlog, and adds the reader to the live ones in the tick in which it is complete.
    */
-  async #catchUp(reader: Reader): Promise<void> {
+  async #catchUp(reader: StreamReaderState): Promise<void> {
     while (this.#readers.has(reader) && reader.nextIndex <= this.#lastIndex) {
-      const upTo = this.#lastIndex
-      let seen = 0
+      const targetIndex = this.#lastIndex
+      let readCommits = 0
       for await (const commit of this.#log.read(reader.nextIndex)) {
         if (!this.#readers.has(reader)) return
-        this.#sendOld(reader, commit)
-        if (reader.subscription.sink.backlogBytes() > HELD_BYTES_MAX) await this.#taken(reader)
-        else if (++seen % COMMITS_PER_SLICE === 0) await reader.subscription.yieldTurn()
+        this.#sendBacklog(reader, commit)
+        if (reader.subscription.sink.backlogBytes() > BACKLOG_BYTES_MAX)
+          await this.#waitForDrain(reader)
+        else if (++readCommits % COMMITS_PER_SLICE === 0)
+          await reader.subscription.yieldToEventLoop()
       }
-      reader.nextIndex = Math.max(reader.nextIndex, upTo + 1)
+      reader.nextIndex = Math.max(reader.nextIndex, targetIndex + 1)
     }
     if (!this.#readers.has(reader)) return
-    if (reader.nextIndex > this.#lastIndex + 1) this.#waiting.add(reader)
-    else this.#join(reader)
+    if (reader.nextIndex > this.#lastIndex + 1) this.#waitingReaders.add(reader)
+    else this.#joinGroup(reader)
   }
 
   /**
    * Sends a commit of the backlog. If the log has been truncated past a slow reader, it gets a gap
    * line first.
    */
-  #sendOld(reader: Reader, commit: Commit): void {
-    const { sink, wants } = reader.subscription
+  #sendBacklog(reader: StreamReaderState, commit: Commit): void {
+    const { sink, matches } = reader.subscription
     const { index } = commit
     if (index > reader.nextIndex) sink.write(gapLine(reader.nextIndex, index - 1))
     reader.nextIndex = index + 1
-    const line = new StreamedCommit(commit).line(wants)
+    const line = new EncodedCommit(commit).renderLine(matches)
     if (line !== undefined) sink.write(line)
   }
 
   /** Waits until the reader has read the buffered output. A stalled reader is disconnected. */
-  async #taken(reader: Reader): Promise<void> {
-    const cancel = this.#clock.after(TAKE_MS_MAX, () => this.#cutSlow(reader))
-    await reader.subscription.sink.drained()
+  async #waitForDrain(reader: StreamReaderState): Promise<void> {
+    const cancel = this.#clock.after(DRAIN_TIMEOUT_MS, () => this.#closeSlowReader(reader))
+    await reader.subscription.sink.whenDrained()
     cancel()
   }
 
-  #join(reader: Reader): void {
-    const { signature, wants } = reader.subscription
+  #joinGroup(reader: StreamReaderState): void {
+    const { groupKey, matches } = reader.subscription
     // The current batch of the group is older than what this reader has received, so send it first.
     this.#flush()
-    this.#waiting.delete(reader)
-    const group = this.#groups.get(signature) ?? { wants, readers: new Set(), gathered: [] }
+    this.#waitingReaders.delete(reader)
+    const group = this.#groups.get(groupKey) ?? { matches, readers: new Set(), pendingLines: [] }
     group.readers.add(reader)
-    this.#groups.set(signature, group)
+    this.#groups.set(groupKey, group)
   }
 
   #publish(commits: readonly Commit[]): void {
     for (const commit of commits) {
-      for (const reader of this.#waiting) if (reader.nextIndex <= commit.index) this.#join(reader)
+      for (const reader of this.#waitingReaders)
+        if (reader.nextIndex <= commit.index) this.#joinGroup(reader)
       this.#lastIndex = commit.index
-      if (commit.events.length > 0) this.#gather(new StreamedCommit(commit))
-      if (commit.rows.some((row) => ACL_TABLES.has(row.table))) this.#recheck()
+      if (commit.events.length > 0) this.#addToGroups(new EncodedCommit(commit))
+      if (commit.rows.some((row) => ACL_TABLES.has(row.table))) this.#recheckReaders()
     }
     // The first line is sent at once; lines that follow within the interval are batched.
-    if (this.#groups.size > 0 && this.#cancelFlush === undefined) this.#flushAndGather()
+    if (this.#groups.size > 0 && this.#cancelFlush === undefined) this.#flushAndScheduleNext()
   }
 
-  #flushAndGather(): void {
+  #flushAndScheduleNext(): void {
     if (!this.#flush()) return
-    const gatherMs = Math.ceil(this.#readers.size / READERS_PER_MS)
-    this.#cancelFlush = this.#clock.after(gatherMs, () => this.#flushAndGather())
+    const batchMs = Math.ceil(this.#readers.size / READERS_PER_MS)
+    this.#cancelFlush = this.#clock.after(batchMs, () => this.#flushAndScheduleNext())
   }
 
-  #gather(streamed: StreamedCommit): void {
+  #addToGroups(streamed: EncodedCommit): void {
     for (const group of this.#groups.values()) {
-      const line = streamed.line(group.wants)
-      if (line !== undefined) group.gathered.push(line)
+      const line = streamed.renderLine(group.matches)
+      if (line !== undefined) group.pendingLines.push(line)
     }
   }
 
@@ -207,55 +212,55 @@ export class EventHub {
     this.#cancelFlush = undefined
     let hasSent = false
     for (const group of this.#groups.values()) {
-      if (group.gathered.length === 0) continue
-      const text = group.gathered.join('')
-      group.gathered = []
+      if (group.pendingLines.length === 0) continue
+      const text = group.pendingLines.join('')
+      group.pendingLines = []
       for (const reader of group.readers) this.#send(reader, text)
       hasSent = true
     }
     return hasSent
   }
 
-  #send(reader: Reader, text: string): void {
+  #send(reader: StreamReaderState, text: string): void {
     const { sink } = reader.subscription
     sink.write(text)
     reader.nextIndex = Math.max(reader.nextIndex, this.#lastIndex + 1)
-    if (sink.backlogBytes() > LIMITS.streamBacklogBytesMax) this.#cutSlow(reader)
+    if (sink.backlogBytes() > LIMITS.streamBacklogBytesMax) this.#closeSlowReader(reader)
   }
 
-  #beat(): void {
-    this.#cancelHeartbeat = this.#clock.after(HEARTBEAT_MS, () => this.#beat())
+  #sendHeartbeats(): void {
+    this.#cancelHeartbeat = this.#clock.after(HEARTBEAT_MS, () => this.#sendHeartbeats())
     for (const reader of this.#readers) {
       reader.subscription.sink.write(HEARTBEAT)
       if (reader.subscription.sink.backlogBytes() > LIMITS.streamBacklogBytesMax)
-        this.#cutSlow(reader)
+        this.#closeSlowReader(reader)
     }
   }
 
   /** Rechecks permissions. Called only when an ACL row has changed. */
-  #recheck(): void {
+  #recheckReaders(): void {
     for (const reader of this.#readers) {
-      const reason = reader.subscription.refusalNow()
-      if (reason !== undefined) this.#cut(reader, reason)
+      const reason = reader.subscription.recheckAccess()
+      if (reason !== undefined) this.#closeReader(reader, reason)
     }
   }
 
-  #cutSlow(reader: Reader): void {
-    this.#cut(reader, 'the reader is too slow; resume at Index + 1')
+  #closeSlowReader(reader: StreamReaderState): void {
+    this.#closeReader(reader, 'the reader is too slow; resume at Index + 1')
   }
 
-  #cut(reader: Reader, reason: string): void {
+  #closeReader(reader: StreamReaderState, reason: string): void {
     if (!this.#readers.has(reader)) return
-    this.#drop(reader)
+    this.#removeReader(reader)
     reader.subscription.sink.end(closingLine(reason, reader.nextIndex - 1))
   }
 
-  #drop(reader: Reader): void {
+  #removeReader(reader: StreamReaderState): void {
     this.#readers.delete(reader)
-    this.#waiting.delete(reader)
+    this.#waitingReaders.delete(reader)
     reader.cancelExpiry()
-    const group = this.#groups.get(reader.subscription.signature)
+    const group = this.#groups.get(reader.subscription.groupKey)
     group?.readers.delete(reader)
-    if (group?.readers.size === 0) this.#groups.delete(reader.subscription.signature)
+    if (group?.readers.size === 0) this.#groups.delete(reader.subscription.groupKey)
   }
 }

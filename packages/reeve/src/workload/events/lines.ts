@@ -1,28 +1,30 @@
-import type { Commit, EventMark } from '../../state/index.ts'
-import { payloadText } from './payload.ts'
+import type { Commit, EventRef } from '../../state/index.ts'
+import { payloadJson } from './payload.ts'
 
-/** A commit whose events are made into text at most once, however many readers want them. */
-export class StreamedCommit {
+/** A commit whose events are encoded at most once, for all readers. */
+export class EncodedCommit {
   readonly commit: Commit
-  readonly #texts: (string | undefined)[] = []
+  readonly #eventJson: (string | undefined)[] = []
 
   constructor(commit: Commit) {
     this.commit = commit
   }
 
-  /** The ndjson line with the events that `wants` keeps; undefined when it keeps none. */
-  line(wants: (event: EventMark) => boolean): string | undefined {
+  /** Returns the NDJSON line with the events that `wants` matches; undefined if there are none. */
+  renderLine(matches: (event: EventRef) => boolean): string | undefined {
     const { events, index } = this.commit
-    const kept: string[] = []
+    const selected: string[] = []
     events.forEach((event, i) => {
-      if (wants(event)) kept.push((this.#texts[i] ??= this.#render(event)))
+      if (matches(event)) selected.push((this.#eventJson[i] ??= this.#render(event)))
     })
-    return kept.length === 0 ? undefined : `{"Index":${index},"Events":[${kept.join(',')}]}\n`
+    return selected.length === 0
+      ? undefined
+      : `{"Index":${index},"Events":[${selected.join(',')}]}\n`
   }
 
-  #render({ row, ...mark }: EventMark): string {
-    const head = JSON.stringify({ ...mark, Index: this.commit.index })
-    return `${head.slice(0, -1)},"Payload":${payloadText(this.commit, mark.Topic, row)}}`
+  #render({ row, ...event }: EventRef): string {
+    const head = JSON.stringify({ ...event, Index: this.commit.index })
+    return `${head.slice(0, -1)},"Payload":${payloadJson(this.commit, event.Topic, row)}}`
   }
 }
 
@@ -30,16 +32,16 @@ export class StreamedCommit {
 export const HEARTBEAT = '{}\n'
 
 /**
- * Says that commits between the two indexes (both included) can no longer be had. Never a silent
- * gap.
+ * Line that reports commits between two indexes (both included) that are no longer available, so
+ * that no gap is silent.
  */
 export function gapLine(fromIndex: number, toIndex: number): string {
   return `${JSON.stringify({ Index: toIndex, Events: [], Gap: { From: fromIndex, To: toIndex } })}\n`
 }
 
 /**
- * The last line of a stream that the server ends. Its index means what that of every line means:
- * all commits up to it were delivered, so a reader resumes at the one behind it.
+ * Last line of a stream that the server closes. As in every line, all commits up to its index have
+ * been delivered, so a reader resumes at the next one.
  */
 export function closingLine(reason: string, deliveredIndex: number): string {
   return `${JSON.stringify({ Index: deliveredIndex, Events: [], Closed: reason })}\n`

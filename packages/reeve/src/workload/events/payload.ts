@@ -24,13 +24,12 @@ import type {
   VariableRow,
   WorkspaceRow,
 } from '../../model/index.ts'
-import { wholeText, type Commit } from '../../state/index.ts'
+import { joinRowJson, type Commit } from '../../state/index.ts'
 
 /**
- * Rows that are stored in another form than events show them. The others are shown as their stored
- * text.
+ * Views of rows whose event payload differs from the stored form. Other rows are sent as stored.
  */
-const VIEWS: Readonly<Record<string, (row: never) => object>> = {
+const EVENT_VIEWS: Readonly<Record<string, (row: never) => object>> = {
   ACLToken: (row: AclTokenRow) => aclTokenView(row, ''),
   Allocation: (row: AllocationRow) => allocationRecord(row),
   Node: (row: NodeRow) => nodeView(row),
@@ -46,17 +45,20 @@ const VIEWS: Readonly<Record<string, (row: never) => object>> = {
   PolicySetOutcome: (row: PolicySetOutcomeRow) => policySetOutcomeRecord(row),
 }
 
-function viewText(topic: string, body: string): string {
-  const view = Object.hasOwn(VIEWS, topic) ? VIEWS[topic] : undefined
-  // The body was encoded from a row of its topic's table.
+function viewJson(topic: string, body: string): string {
+  const view = Object.hasOwn(EVENT_VIEWS, topic) ? EVENT_VIEWS[topic] : undefined
+  // The JSON was encoded from a row of the topic's table.
   return view === undefined ? body : JSON.stringify(view(JSON.parse(body) as never))
 }
 
-/** The payload is the row under its topic's name; a deleted job says so. */
-export function payloadText(commit: Commit, topic: string, row: number): string {
+/**
+ * The payload contains the row under the name of its topic, and `Deleted` for deleted jobs and
+ * variables.
+ */
+export function payloadJson(commit: Commit, topic: string, row: number): string {
   const committed = commit.rows[row]
-  const body = committed === undefined ? 'null' : wholeText(committed.text)
-  const view = viewText(topic, body)
+  const body = committed === undefined ? 'null' : joinRowJson(committed.text)
+  const view = viewJson(topic, body)
   if (topic === 'Variable')
     return `{"Metadata":${view},"Deleted":${committed?.header === undefined}}`
   if (topic === 'HostVolume') return `{"Volume":${view}}`

@@ -2,49 +2,49 @@ import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
-import { organizationOfEvent, type EventMark } from '../../state/index.ts'
+import { organizationOfEvent, type EventRef } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { Authenticator } from '../acl/authenticate.ts'
-import type { EventHub, Sink } from './hub.ts'
+import type { EventBroker, EventSink } from './hub.ts'
 import {
   mayRead,
   mayStream,
-  mayStreamGoverned,
+  mayOrganizationStream,
   parseTopics,
-  selects,
+  matchesSelector,
   type TopicSelector,
 } from './topics.ts'
 
-export interface StreamRequest {
+export interface EventStreamRequest {
   readonly topics: readonly string[] | undefined
   readonly namespace: string
   readonly fromIndex: number
   readonly secret: string | undefined
   /** Yields the event loop while the backlog is read. */
-  readonly yieldTurn: () => Promise<void>
+  readonly yieldToEventLoop: () => Promise<void>
 }
 
 /** An authorized stream that is not open yet: headers are sent in between. */
-export interface ReadyStream {
+export interface PreparedStream {
   /**
    * Sends the backlog and then new events. Returns the function that closes the stream for the
    * reader.
    */
-  readonly open: (sink: Sink) => () => void
+  readonly open: (sink: EventSink) => () => void
 }
 
 export interface EventStreams {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
-  readonly hub: EventHub
+  readonly broker: EventBroker
   /** Open streams by accessor. */
   readonly slots: TenantSlots
   /** Finds the organization of an organization token, which follows that organization only. */
-  readonly findOrganization: (secret: string) => OrganizationReader | undefined
+  readonly findOrganization: (secret: string) => OrganizationSubscriber | undefined
 }
 
 /** Holder of an organization token of the governance API. */
-export interface OrganizationReader {
+export interface OrganizationSubscriber {
   readonly organizationId: string
   readonly tokenId: string
   /** Expiration time of the token; undefined if it does not expire. */
@@ -57,12 +57,12 @@ export interface OrganizationReader {
  */
 export function prepareStream(
   streams: EventStreams,
-  request: StreamRequest,
-): Result<ReadyStream, Refusal> {
+  request: EventStreamRequest,
+): Result<PreparedStream, Refusal> {
   const selectors = parseTopics(request.topics)
   if (!selectors.ok) return selectors
-  const namespaces = namespacesOf(streams.context, request.namespace)
-  const reader = findReader(streams, request, { selectors: selectors.value, namespaces })
+  const namespaces = requestedNamespaces(streams.context, request.namespace)
+  const reader = authorizeReader(streams, request, { selectors: selectors.value, namespaces })
   // Expired and unknown tokens are distinguished only when a stream ends.
   if (!reader.ok) return err(PERMISSION_DENIED)
   const { accessorId } = reader.value
@@ -90,16 +90,16 @@ function tooManyEventStreams(max: number): Refusal {
 }
 
 /** The reader of a stream, with its selection. */
-interface StreamReader {
+interface EventReader {
   readonly accessorId: string
   /** Readers with the same permissions share lines. */
-  readonly rightsKey: string
+  readonly permissionsKey: string
   readonly isLimited: boolean
   readonly expiresMs: number | undefined
-  readonly mayRead: (event: EventMark) => boolean
+  readonly mayRead: (event: EventRef) => boolean
 }
 
-interface Asked {
+interface StreamSelection {
   readonly selectors: readonly TopicSelector[]
   /** The requested namespaces; with `*`, those that existed when the stream was opened. */
   readonly namespaces: readonly string[]
@@ -109,69 +109,71 @@ interface Asked {
  * Finds the reader by a token of `/v1`, or of an organization of `/api/v2`. The error text is the
  * reason for ending the stream.
  */
-function findReader(
+function authorizeReader(
   streams: EventStreams,
-  { secret, namespace }: StreamRequest,
-  { selectors, namespaces }: Asked,
-): Result<StreamReader, string> {
+  { secret, namespace }: EventStreamRequest,
+  { selectors, namespaces }: StreamSelection,
+): Result<EventReader, string> {
   const caller = streams.authenticator.authenticate(secret)
   const organization =
     !caller.ok && secret !== undefined ? streams.findOrganization(secret) : undefined
   if (organization !== undefined)
-    return mayStreamGoverned(selectors) ? ok(organizationReader(organization)) : err(LOST)
+    return mayOrganizationStream(selectors)
+      ? ok(organizationReader(organization))
+      : err(ACCESS_REVOKED)
   if (!caller.ok) return err(caller.error.message)
-  if (!mayStream(caller.value, selectors, namespaces)) return err(LOST)
+  if (!mayStream(caller.value, selectors, namespaces)) return err(ACCESS_REVOKED)
   const { accessorId, expiresMs, grants, type } = caller.value
   return ok({
     accessorId,
     // A client token shares lines only with streams of the same token.
-    rightsKey: grants.isManagement ? 'management' : accessorId,
+    permissionsKey: grants.isManagement ? 'management' : accessorId,
     isLimited: type !== 'disabled',
     expiresMs,
     mayRead: (event) => mayReadEvent(caller.value, namespace, event),
   })
 }
 
-const LOST = 'subscription closed by server, client should resubscribe'
+const ACCESS_REVOKED = 'subscription closed by server, client should resubscribe'
 
-function organizationReader(reader: OrganizationReader): StreamReader {
+function organizationReader(reader: OrganizationSubscriber): EventReader {
   const { organizationId, tokenId, expiresMs } = reader
   return {
     accessorId: tokenId,
-    rightsKey: organizationId,
+    permissionsKey: organizationId,
     isLimited: true,
     expiresMs,
     mayRead: (event) => organizationOfEvent(event) === organizationId,
   }
 }
 
-interface Opening extends Asked {
-  readonly request: StreamRequest
-  readonly reader: StreamReader
-  readonly sink: Sink
+interface StreamOpening extends StreamSelection {
+  readonly request: EventStreamRequest
+  readonly reader: EventReader
+  readonly sink: EventSink
 }
 
-function openStream(streams: EventStreams, opening: Opening): () => void {
+function openStream(streams: EventStreams, opening: StreamOpening): () => void {
   const { request, selectors, reader, sink } = opening
   const { accessorId } = reader
   streams.slots.acquire(accessorId)
   let open = true
-  const closed = (): void => {
+  const releaseSlot = (): void => {
     if (!open) return
     open = false
     streams.slots.release(accessorId)
   }
-  const drop = streams.hub.open(
+  const closeStream = streams.broker.open(
     {
-      signature: JSON.stringify([selectors, request.namespace, reader.rightsKey]),
-      wants: (event) => wants(opening, event),
-      refusalNow: () => refusalNow(streams, opening),
+      groupKey: JSON.stringify([selectors, request.namespace, reader.permissionsKey]),
+      matches: (event) => matches(opening, event),
+      recheckAccess: () => recheckAccess(streams, opening),
       expiresMs: reader.expiresMs,
-      yieldTurn: request.yieldTurn,
+      yieldToEventLoop: request.yieldToEventLoop,
       sink: {
         ...sink,
         end: (lastLine) => {
-          closed()
+          releaseSlot()
           sink.end(lastLine)
         },
       },
@@ -179,16 +181,16 @@ function openStream(streams: EventStreams, opening: Opening): () => void {
     request.fromIndex,
   )
   return () => {
-    closed()
-    drop()
+    releaseSlot()
+    closeStream()
   }
 }
 
-function wants({ reader, selectors }: Opening, event: EventMark): boolean {
-  return reader.mayRead(event) && selectors.some((selector) => selects(selector, event))
+function matches({ reader, selectors }: StreamOpening, event: EventRef): boolean {
+  return reader.mayRead(event) && selectors.some((selector) => matchesSelector(selector, event))
 }
 
-function mayReadEvent(caller: Caller, namespace: string, event: EventMark): boolean {
+function mayReadEvent(caller: Caller, namespace: string, event: EventRef): boolean {
   if (event.Namespace === '') return true
   if (namespace !== '*' && namespace !== event.Namespace) return false
   if (!mayRead(caller, event.Topic, [event.Namespace])) return false
@@ -198,11 +200,11 @@ function mayReadEvent(caller: Caller, namespace: string, event: EventMark): bool
 /**
  * Returns the reason for ending a stream: its token was deleted, has expired, or lost a permission.
  */
-function refusalNow(streams: EventStreams, opening: Opening): string | undefined {
-  const reader = findReader(streams, opening.request, opening)
+function recheckAccess(streams: EventStreams, opening: StreamOpening): string | undefined {
+  const reader = authorizeReader(streams, opening.request, opening)
   return reader.ok ? undefined : reader.error
 }
 
-function namespacesOf(context: WorkloadContext, namespace: string): readonly string[] {
+function requestedNamespaces(context: WorkloadContext, namespace: string): readonly string[] {
   return namespace === '*' ? [...context.store.tables.namespaces.keys()] : [namespace]
 }

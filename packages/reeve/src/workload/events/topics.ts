@@ -2,7 +2,7 @@ import { GOVERNANCE_TOPICS, type EventTopic } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import type { EventMark } from '../../state/index.ts'
+import type { EventRef } from '../../state/index.ts'
 
 /** One `topic` parameter: a topic and a key, each possibly `*`. */
 export interface TopicSelector {
@@ -12,10 +12,10 @@ export interface TopicSelector {
   readonly type?: string
 }
 
-const EVERYTHING: TopicSelector = { topic: '*', key: '*' }
+const ALL_TOPICS: TopicSelector = { topic: '*', key: '*' }
 
 /** Topic names that are accepted on subscribing only. */
-const ALIASES: Readonly<Record<string, Omit<TopicSelector, 'key'>>> = {
+const TOPIC_ALIASES: Readonly<Record<string, Omit<TopicSelector, 'key'>>> = {
   NodeDrain: { topic: 'Node', type: 'NodeDrain' },
   ACLRoles: { topic: 'ACLRole' },
 }
@@ -24,7 +24,7 @@ const ALIASES: Readonly<Record<string, Omit<TopicSelector, 'key'>>> = {
 export function parseTopics(
   topics: readonly string[] | undefined,
 ): Result<readonly TopicSelector[], Refusal> {
-  if (topics === undefined || topics.length === 0) return ok([EVERYTHING])
+  if (topics === undefined || topics.length === 0) return ok([ALL_TOPICS])
   const selectors: TopicSelector[] = []
   for (const text of topics) {
     const [topic = '', key = '*', ...rest] = text.split(':')
@@ -36,24 +36,24 @@ export function parseTopics(
             `Invalid key value pair for topic, topic: ${text}`,
         ),
       )
-    const alias = Object.hasOwn(ALIASES, topic) ? ALIASES[topic] : undefined
+    const alias = Object.hasOwn(TOPIC_ALIASES, topic) ? TOPIC_ALIASES[topic] : undefined
     selectors.push({ ...(alias ?? { topic }), key })
   }
   return ok(selectors)
 }
 
 /** Matches a key against an event's `Key` and `FilterKeys`, exactly. */
-export function selects(selector: TopicSelector, event: EventMark): boolean {
+export function matchesSelector(selector: TopicSelector, event: EventRef): boolean {
   if (selector.topic !== '*' && selector.topic !== event.Topic) return false
   if (selector.type !== undefined && selector.type !== event.Type) return false
   if (selector.key === '*' || selector.key === event.Key) return true
   return event.FilterKeys?.includes(selector.key) ?? false
 }
 
-type TopicRule = 'read-job' | 'host-volume-read' | 'node-read' | 'variables' | 'management'
+type TopicPermission = 'read-job' | 'host-volume-read' | 'node-read' | 'variables' | 'management'
 
 /** Required capability by topic. Topics that are not listed require a management token. */
-const RULES: { readonly [T in EventTopic]?: TopicRule } = {
+const TOPIC_PERMISSIONS: { readonly [T in EventTopic]?: TopicPermission } = {
   Allocation: 'read-job',
   Deployment: 'read-job',
   Evaluation: 'read-job',
@@ -65,9 +65,13 @@ const RULES: { readonly [T in EventTopic]?: TopicRule } = {
   PolicyVerdict: 'read-job',
 }
 
-function ruleOf(topic: string): TopicRule {
+function permissionFor(topic: string): TopicPermission {
   // An unknown topic is not in the table and so requires management.
-  return (Object.hasOwn(RULES, topic) ? RULES[topic as EventTopic] : undefined) ?? 'management'
+  return (
+    (Object.hasOwn(TOPIC_PERMISSIONS, topic)
+      ? TOPIC_PERMISSIONS[topic as EventTopic]
+      : undefined) ?? 'management'
+  )
 }
 
 /**
@@ -82,14 +86,14 @@ export function mayStream(
   return selectors.every(({ topic }) => mayRead(caller, topic, namespaces))
 }
 
-const GOVERNED: ReadonlySet<string> = new Set([...GOVERNANCE_TOPICS, EVERYTHING.topic])
+const ORGANIZATION_TOPICS: ReadonlySet<string> = new Set([...GOVERNANCE_TOPICS, ALL_TOPICS.topic])
 
 /**
  * Reports whether an organization token may follow these topics. `*` selects the events of the
  * organization and its objects.
  */
-export function mayStreamGoverned(selectors: readonly TopicSelector[]): boolean {
-  return selectors.every(({ topic }) => GOVERNED.has(topic))
+export function mayOrganizationStream(selectors: readonly TopicSelector[]): boolean {
+  return selectors.every(({ topic }) => ORGANIZATION_TOPICS.has(topic))
 }
 
 /**
@@ -99,11 +103,11 @@ export function mayStreamGoverned(selectors: readonly TopicSelector[]): boolean 
 export function mayRead(caller: Caller, topic: string, namespaces: readonly string[]): boolean {
   const { grants } = caller
   if (grants.isManagement) return true
-  const rule = ruleOf(topic)
+  const rule = permissionFor(topic)
   if (rule === 'management') return false
   if (rule === 'node-read') return grants.node('read')
   // Access to any variable opens the stream; each event is checked by its own path.
   if (rule === 'variables')
-    return namespaces.every((namespace) => grants.variableSomewhere(namespace, 'list'))
+    return namespaces.every((namespace) => grants.allowsAnyVariable(namespace, 'list'))
   return namespaces.every((namespace) => grants.allows(namespace, rule))
 }

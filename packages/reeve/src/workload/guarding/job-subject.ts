@@ -2,15 +2,15 @@ import { POLICY_VARIABLE_PREFIX, type Job } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { LIMITS } from '../../model/index.ts'
-import type { JobSubject, PlainObject } from '../../policy/index.ts'
+import type { JobInput, JsonObject } from '../../policy/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import { ANONYMOUS_TOKEN, tokenFilterView } from '../acl/token-view.ts'
 import type { WorkloadContext } from '../context.ts'
 import { openItems } from '../variables/variable-items.ts'
-import type { SubjectNeeds } from './policy-guard.ts'
+import type { PolicyInputOptions } from './policy-guard.ts'
 
 /** A submitted job and the registered one. */
-export interface JudgedJob {
+export interface JobChange {
   /** Canonical form, as it would be stored. */
   readonly job: Job
   /** Undefined for a new job. */
@@ -18,46 +18,53 @@ export interface JudgedJob {
 }
 
 /** Returns the input of policies for a submission. */
-export function jobSubject(
+export function buildPolicyInput(
   context: WorkloadContext,
   caller: Caller,
-  { job, existing, readsVariables, mayReadOf }: JudgedJob & SubjectNeeds,
-): JobSubject {
+  { job, existing, readsVariables, mayReadNamespace }: JobChange & PolicyInputOptions,
+): JobInput {
   return {
     kind: 'job',
-    job: plain(job),
-    existingJob: existing === undefined ? undefined : plain(existing),
+    job: asPlainObject(job),
+    existingJob: existing === undefined ? undefined : asPlainObject(existing),
     namespace: job.Namespace,
-    token: tokenOf(context, caller),
-    variables: readsVariables ? policyVariables(context, job.Namespace, mayReadOf) : new Map(),
+    token: tokenInput(context, caller),
+    variables: readsVariables
+      ? collectPolicyVariables(context, job.Namespace, mayReadNamespace)
+      : new Map(),
   }
 }
 
-function plain(record: object): PlainObject {
+function asPlainObject(record: object): JsonObject {
   // A record of the API is plain JSON data.
-  return record as PlainObject
+  return record as JsonObject
 }
 
-function tokenOf(context: WorkloadContext, { accessorId, type }: Caller): PlainObject | undefined {
+function tokenInput(
+  context: WorkloadContext,
+  { accessorId, type }: Caller,
+): JsonObject | undefined {
   if (type === 'disabled') return undefined
   const row = context.store.tables.acl_tokens.find(accessorId)
-  return plain(row === undefined ? ANONYMOUS_TOKEN : tokenFilterView(context, row))
+  return asPlainObject(row === undefined ? ANONYMOUS_TOKEN : tokenFilterView(context, row))
 }
 
 /**
  * Returns variables by `<namespace>@<path>`: those of the job's namespace first, then those of
  * namespaces that belong to no other organization than that of the policies.
  */
-function policyVariables(
+function collectPolicyVariables(
   context: WorkloadContext,
-  own: string,
-  mayReadOf: SubjectNeeds['mayReadOf'],
-): ReadonlyMap<string, PlainObject> {
+  jobNamespace: string,
+  mayReadNamespace: PolicyInputOptions['mayReadNamespace'],
+): ReadonlyMap<string, JsonObject> {
   const { namespaces, variables } = context.store.tables
-  const found = new Map<string, PlainObject>()
+  const found = new Map<string, JsonObject>()
   let chars = 0
-  const others = [...namespaces.keys()].filter((name) => name !== own && mayReadOf(name))
-  for (const namespace of [own, ...others.toSorted(compareText)]) {
+  const others = [...namespaces.keys()].filter(
+    (name) => name !== jobNamespace && mayReadNamespace(name),
+  )
+  for (const namespace of [jobNamespace, ...others.toSorted(compareText)]) {
     const prefix = namespacedKey(namespace, `${POLICY_VARIABLE_PREFIX}/`)
     for (const key of variables.keys(prefix)) {
       if (!key.startsWith(prefix)) break

@@ -1,8 +1,8 @@
-import { verdictOf } from '../../policy/index.ts'
-import type { GuardVerdict, PolicyGuard } from './policy-guard.ts'
+import { decideEnforcement } from '../../policy/index.ts'
+import type { PolicySetVerdict, JobPolicyEvaluator } from './policy-guard.ts'
 
 /** Policy override of a request, with its comment. */
-export interface OverrideWish {
+export interface PolicyOverrideRequest {
   readonly PolicyOverride?: boolean | null | undefined
   readonly PolicyOverrideComment?: string | null | undefined
 }
@@ -11,16 +11,17 @@ export interface OverrideWish {
  * Returns the problem if an organization requires a comment for overriding its policies and the
  * request has none. Applies to jobs as to runs.
  */
-export function commentProblem(
-  guard: Pick<PolicyGuard, 'needsComment'>,
-  verdicts: readonly GuardVerdict[],
-  { PolicyOverride, PolicyOverrideComment }: OverrideWish,
+export function missingOverrideComment(
+  evaluator: Pick<JobPolicyEvaluator, 'requiresComment'>,
+  verdicts: readonly PolicySetVerdict[],
+  { PolicyOverride, PolicyOverrideComment }: PolicyOverrideRequest,
 ): string | undefined {
   if (PolicyOverride !== true || (PolicyOverrideComment ?? '').trim() !== '') return undefined
-  const demanding = verdicts.find(
-    (one) => verdictOf([one], true).overridden.length > 0 && guard.needsComment(one.set),
+  const setRequiringComment = verdicts.find(
+    (one) =>
+      decideEnforcement([one], true).overridden.length > 0 && evaluator.requiresComment(one.set),
   )
-  if (demanding === undefined) return undefined
-  const set = JSON.stringify(demanding.name)
+  if (setRequiringComment === undefined) return undefined
+  const set = JSON.stringify(setRequiringComment.name)
   return `the override needs a comment (PolicyOverrideComment): the organization of policy set ${set} requires one`
 }

@@ -1,6 +1,6 @@
 import type { Job, JobAction } from '@reeve/contract'
 
-/** The named commands of a job, in the order in which the job names them. */
+/** Returns the named commands of a job, in the order of the job file. */
 export function jobActions(job: Job): readonly JobAction[] {
   return job.TaskGroups.flatMap((group) =>
     group.Tasks.flatMap((task) =>

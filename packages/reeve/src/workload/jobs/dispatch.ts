@@ -9,21 +9,21 @@ import {
   jobIdProblems,
   LIMITS,
   refusal,
-  type DispatchParts,
+  type DispatchInput,
   type Refusal,
 } from '../../model/index.ts'
-import { childRows, dispatchKey, namespacedKey, type Author } from '../../state/index.ts'
+import { childJobRows, dispatchKey, namespacedKey, type Author } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
-  checkOverride,
-  submitGuarded,
-  type Allowed,
-  type Prepared,
+  checkOverridePermission,
+  enforceAndWrite,
+  type EnforcementResult,
+  type PreparedWrite,
 } from '../guarding/submit-guarded.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
-import { textMap } from '../text-map.ts'
-import { readPayload } from './payload.ts'
-import { specificationKey } from './register.ts'
+import { stringMap } from '../text-map.ts'
+import { parseBase64Payload } from './payload.ts'
+import { specKey } from './register.ts'
 import { originOfRequest } from './versions.ts'
 
 export interface DispatchRequest {
@@ -35,7 +35,7 @@ export interface DispatchRequest {
   readonly idempotencyToken: string
 }
 
-export interface JobDispatched {
+export interface DispatchResult {
   readonly childId: string
   /** Empty if the child existed already, or is periodic or parameterized itself. */
   readonly evalId: string
@@ -50,65 +50,69 @@ export async function dispatchJob(
   context: WorkloadContext,
   caller: RequestCaller,
   request: DispatchRequest,
-): Promise<Result<JobDispatched, Refusal>> {
-  const denied = checkOverride(caller, request.namespace, request.body ?? {})
+): Promise<Result<DispatchResult, Refusal>> {
+  const denied = checkOverridePermission(caller, request.namespace, request.body ?? {})
   if (denied !== undefined) return err(denied)
   const disabled = checkRegistrationEnabled(context.store, caller)
   if (disabled !== undefined) return err(disabled)
-  const parts = partsOf(request)
-  if (!parts.ok) return invalid(parts.error)
-  const draw = childIds(context, request)
-  return await submitGuarded(
+  const input = parseDispatchRequest(request)
+  if (!input.ok) return invalid(input.error)
+  const draw = childIdGenerator(context, request)
+  return await enforceAndWrite(
     context,
     { operation: 'dispatch', caller, override: request.body ?? {} },
     {
-      prepare: () => prepareDispatch(context, { request, parts: parts.value, draw }),
-      answered: ({ known }) =>
-        known === undefined ? undefined : alreadyDispatched(context, known),
-      write: ({ job }, allowed) => commitChild(context, caller, job, allowed),
+      prepare: () => prepareDispatch(context, { request, input: input.value, nextChildId: draw }),
+      findPreviousResponse: ({ existingChild }) =>
+        existingChild === undefined ? undefined : earlierDispatchResult(context, existingChild),
+      write: ({ job }, allowed) => registerChild(context, caller, job, allowed),
     },
   )
 }
 
-interface Dispatch {
+interface DispatchContext {
   readonly request: DispatchRequest
-  readonly parts: DispatchParts
+  readonly input: DispatchInput
   /** Draws the ID of the child; the same one until it is taken. */
-  readonly draw: () => string
+  readonly nextChildId: () => string
 }
 
-interface PreparedDispatch extends Prepared {
+interface PreparedDispatch extends PreparedWrite {
   /** The child of an earlier dispatch with the same token. */
-  readonly known: Job | undefined
+  readonly existingChild: Job | undefined
 }
 
 function prepareDispatch(
   { store }: WorkloadContext,
-  { request, parts, draw }: Dispatch,
+  { request, input, nextChildId }: DispatchContext,
 ): Result<PreparedDispatch, Refusal> {
   const { namespace, jobId, idempotencyToken } = request
   const parent = store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (parent === undefined) return err(refusal('job-not-found', 'parameterized job not found'))
-  const refused = dispatchRefusal(parent, parts)
+  const refused = dispatchRefusal(parent, input)
   if (refused !== undefined) return err(refused)
-  const known = findDispatched(store, parent, idempotencyToken)
+  const existingChild = findEarlierDispatch(store, parent, idempotencyToken)
   const shared = { existing: undefined, jobId }
-  if (known !== undefined) return ok({ ...shared, job: known, key: '', known })
-  const id = draw()
-  const idIsWrong = idProblem(id)
-  if (idIsWrong !== undefined) return invalid(idIsWrong)
-  const job = dispatchedChild(parent, parts, { id, idempotencyToken })
-  return ok({ ...shared, job, key: `${specificationKey(parent)}/${id}`, known })
+  if (existingChild !== undefined)
+    return ok({ ...shared, job: existingChild, key: '', existingChild })
+  const id = nextChildId()
+  const idError = childIdProblem(id)
+  if (idError !== undefined) return invalid(idError)
+  const job = dispatchedChild(parent, input, { id, idempotencyToken })
+  return ok({ ...shared, job, key: `${specKey(parent)}/${id}`, existingChild })
 }
 
-function partsOf({ body = {}, jobId }: DispatchRequest): Result<DispatchParts, string> {
+function parseDispatchRequest({
+  body = {},
+  jobId,
+}: DispatchRequest): Result<DispatchInput, string> {
   if ((body.JobID ?? '') !== '' && body.JobID !== jobId) return err('Job ID does not match')
-  const payload = readPayload(body.Payload ?? '')
+  const payload = parseBase64Payload(body.Payload ?? '')
   if (!payload.ok) return payload
   return ok({
     payload: payload.value.base64,
     payloadBytes: payload.value.bytes,
-    meta: textMap(body.Meta) ?? {},
+    meta: stringMap(body.Meta) ?? {},
     priority: body.Priority ?? 0,
   })
 }
@@ -117,41 +121,44 @@ function partsOf({ body = {}, jobId }: DispatchRequest): Result<DispatchParts, s
  * Finds the child of an earlier dispatch among the stored ones. Nothing is awaited between this and
  * the commit, so the second of two dispatches with one token always finds the first.
  */
-function findDispatched(
+function findEarlierDispatch(
   store: WorkloadContext['store'],
   parent: Job,
   token: string,
 ): Job | undefined {
   if (token === '') return undefined
   const key = dispatchKey(parent.Namespace, parent.ID, token)
-  return store.tables.jobs.rowsIn('dispatch', key)[0]
+  return store.tables.jobs.rowsByIndex('dispatch', key)[0]
 }
 
-async function alreadyDispatched({ store }: WorkloadContext, child: Job): Promise<JobDispatched> {
-  await store.settled()
+async function earlierDispatchResult(
+  { store }: WorkloadContext,
+  existingChild: Job,
+): Promise<DispatchResult> {
+  await store.whenDurable()
   return {
-    childId: child.ID,
+    childId: existingChild.ID,
     evalId: '',
     evalCreateIndex: 0,
-    jobCreateIndex: child.CreateIndex,
-    index: child.ModifyIndex,
+    jobCreateIndex: existingChild.CreateIndex,
+    index: existingChild.ModifyIndex,
     warnings: [],
   }
 }
 
-async function commitChild(
+async function registerChild(
   { store, ids }: WorkloadContext,
   { by }: Author,
   child: Job,
-  { warnings, record }: Allowed,
-): Promise<JobDispatched> {
+  { warnings, record }: EnforcementResult,
+): Promise<DispatchResult> {
   const evalId = isParent(child) ? '' : ids.uuid()
   const { index, durable } = store.commit({
     by,
     cause: 'JobRegistered',
     blobs: record.blobs,
     changes: (stamp) => [
-      ...childRows(store.tables, child, {
+      ...childJobRows(store.tables, child, {
         stamp,
         ids,
         evalId,
@@ -170,31 +177,31 @@ async function commitChild(
  * Maximum number of attempts to find a free suffix: each is taken with a probability of one in four
  * billion.
  */
-const DRAWS_MAX = 20
+const ID_ATTEMPTS_MAX = 20
 
-function childIds(
+function childIdGenerator(
   { store, ids, clock }: WorkloadContext,
   { namespace, jobId, body }: DispatchRequest,
 ): () => string {
   const name = { parentId: jobId, prefix: body?.IdPrefixTemplate ?? '', timeMs: clock.nowMs() }
-  const draw = (): string => dispatchedChildId({ ...name, suffix: ids.uuid().slice(0, 8) })
+  const generateId = (): string => dispatchedChildId({ ...name, suffix: ids.uuid().slice(0, 8) })
   let id: string | undefined
   return () => {
-    id ??= draw()
-    for (let drawn = 1; store.tables.jobs.has(namespacedKey(namespace, id)); drawn++) {
-      assert(drawn < DRAWS_MAX, 'random suffixes differ')
-      id = draw()
+    id ??= generateId()
+    for (let attempts = 1; store.tables.jobs.has(namespacedKey(namespace, id)); attempts++) {
+      assert(attempts < ID_ATTEMPTS_MAX, 'random suffixes differ')
+      id = generateId()
     }
     return id
   }
 }
 
 /** Returns the problem of a job ID, which includes one that is too long for a path. */
-function idProblem(id: string): string | undefined {
-  const most = LIMITS.pathParamCharsMax
+function childIdProblem(id: string): string | undefined {
+  const charsMax = LIMITS.pathParamCharsMax
   return (
     jobIdProblems(id)[0] ??
-    (id.length > most ? `Job ID is longer than ${most} characters` : undefined)
+    (id.length > charsMax ? `Job ID is longer than ${charsMax} characters` : undefined)
   )
 }
 

@@ -8,17 +8,17 @@ import {
   type AllocationRow,
   type Refusal,
 } from '../../model/index.ts'
-import { reschedules } from '../../scheduler/index.ts'
+import { isReschedulingEnabled } from '../../scheduler/index.ts'
 import {
   namespacedKey,
   put,
-  withJobRows,
+  withDerivedRows,
   type Change,
   type Stamp,
   type Author,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import type { JobWritten } from './register.ts'
+import type { JobWriteResult } from './register.ts'
 
 export interface EvaluateRequest {
   readonly namespace: string
@@ -32,7 +32,7 @@ export async function evaluateJob(
   { store, ids }: WorkloadContext,
   { by }: Author,
   { namespace, jobId, body }: EvaluateRequest,
-): Promise<Result<JobWritten, Refusal>> {
+): Promise<Result<JobWriteResult, Refusal>> {
   if (body !== undefined && (body.JobID ?? '') === '') return invalid('Job ID must be specified')
   if (body !== undefined && body.JobID !== jobId) return invalid('JobID not same as job name')
   const key = namespacedKey(namespace, jobId)
@@ -42,16 +42,16 @@ export async function evaluateJob(
   if (isParameterized(job)) return invalid("can't evaluate parameterized job")
   const failed =
     body?.EvalOptions?.ForceReschedule === true
-      ? store.tables.allocations.rowsIn('job', key).filter(isLeftFailed)
+      ? store.tables.allocations.rowsByIndex('job', key).filter(isUnreplacedFailure)
       : []
-  const forced = failed.filter((row) => mayBeForced(job, row))
+  const forceable = failed.filter((row) => canForceReschedule(job, row))
   const evalId = ids.uuid()
   const { index, durable } = store.commit({
     by,
-    cause: forced.length > 0 ? 'AllocationUpdateDesiredStatus' : 'EvaluationUpdated',
+    cause: forceable.length > 0 ? 'AllocationUpdateDesiredStatus' : 'EvaluationUpdated',
     changes: (stamp) =>
-      withJobRows(store.tables, [
-        ...forced.map((row) => forcedRow(row, stamp)),
+      withDerivedRows(store.tables, [
+        ...forceable.map((row) => withForcedReschedule(row, stamp)),
         evaluationRow(job, evalId, stamp),
       ]),
   })
@@ -66,7 +66,7 @@ export async function evaluateJob(
 }
 
 /** Reports whether an allocation has failed and has no replacement. */
-function isLeftFailed(row: AllocationRow): boolean {
+function isUnreplacedFailure(row: AllocationRow): boolean {
   return row.ClientStatus === 'failed' && (row.NextAllocation ?? '') === ''
 }
 
@@ -74,10 +74,11 @@ function isLeftFailed(row: AllocationRow): boolean {
  * Reports whether rescheduling can be forced: only in a group that reschedules at all. The limit
  * and the delay of its policy are skipped.
  */
-function mayBeForced(job: Job, row: AllocationRow): boolean {
+function canForceReschedule(job: Job, row: AllocationRow): boolean {
   const group = job.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
   return (
-    reschedules(group?.ReschedulePolicy ?? null) && row.DesiredTransition?.ForceReschedule !== true
+    isReschedulingEnabled(group?.ReschedulePolicy ?? null) &&
+    row.DesiredTransition?.ForceReschedule !== true
   )
 }
 
@@ -87,7 +88,7 @@ function rescheduleWarnings(job: Job, failed: readonly AllocationRow[]): readonl
   return job.TaskGroups.filter(
     ({ Name, ReschedulePolicy: policy }) =>
       // Without a policy it is a system job, which replaces failed allocations at every evaluation.
-      names.has(Name) && policy !== null && !reschedules(policy),
+      names.has(Name) && policy !== null && !isReschedulingEnabled(policy),
   ).map(
     ({ Name }) =>
       `Group ${JSON.stringify(Name)} has rescheduling disabled: ` +
@@ -95,7 +96,7 @@ function rescheduleWarnings(job: Job, failed: readonly AllocationRow[]): readonl
   )
 }
 
-function forcedRow(row: AllocationRow, stamp: Stamp): Change {
+function withForcedReschedule(row: AllocationRow, stamp: Stamp): Change {
   return put('allocations', {
     ...row,
     DesiredTransition: { ...row.DesiredTransition, ForceReschedule: true },

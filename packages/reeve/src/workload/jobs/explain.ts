@@ -10,14 +10,14 @@ import {
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { Steps } from '@reeve/kit/slices.ts'
 import { isParent, LIMITS, newEvaluation, refusal, type Refusal } from '../../model/index.ts'
-import { changeText, explainGroupSteps, explanationOf } from '../../scheduler/index.ts'
+import { changeText, explainGroupSteps, toExplanation } from '../../scheduler/index.ts'
 import { namespacedKey, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { inSlices, type WorkOrigin } from '../work-origin.ts'
 import { FreezableView } from './frozen-view.ts'
-import { knownInstances } from './known-instances.ts'
-import { findPlaces } from './placed-problems.ts'
-import { planningContext } from './plan.ts'
+import { explainInstances } from './known-instances.ts'
+import { locateFields } from './placed-problems.ts'
+import { dryRunContext } from './plan.ts'
 import { readSubmission } from './submissions.ts'
 
 /** Options of an explanation. */
@@ -26,20 +26,21 @@ export interface ExplainOptions {
   readonly limit: number
 }
 
-const LIMIT_DEFAULT = 20
+const DEFAULT_LIMIT = 20
 
 /** Returns the options from the query of both routes, with the contract's defaults. */
 export function explainOptions(query: {
   readonly by?: string | undefined
   readonly limit?: number | undefined
 }): Result<ExplainOptions, Refusal> {
-  const { by: wanted = '', limit = LIMIT_DEFAULT } = query
-  const by = wanted === '' ? 'class' : EXPLAIN_SCOPES.find((scope) => scope === wanted)
+  const { by: requestedScope = '', limit = DEFAULT_LIMIT } = query
+  const by =
+    requestedScope === '' ? 'class' : EXPLAIN_SCOPES.find((scope) => scope === requestedScope)
   if (by === undefined)
     return err(refusal('invalid-input', `by must be one of ${EXPLAIN_SCOPES.join(', ')}`))
-  const most = LIMITS.explainedItemsMax
-  if (limit < 0 || limit > most)
-    return err(refusal('invalid-input', `limit must be between 0 and ${most}`))
+  const limitMax = LIMITS.explainedItemsMax
+  if (limit < 0 || limit > limitMax)
+    return err(refusal('invalid-input', `limit must be between 0 and ${limitMax}`))
   return ok({ by, limit })
 }
 
@@ -87,7 +88,7 @@ export async function explainJob(
 function latestEvaluation({ evaluations }: Tables, jobKey: string): Evaluation | undefined {
   let latest = ''
   let latestIndex = -1
-  for (const id of evaluations.keysIn('job', jobKey)) {
+  for (const id of evaluations.keysByIndex('job', jobKey)) {
     const index = evaluations.createIndexOf(id) ?? 0
     if (index < latestIndex) continue
     // A blocked evaluation may be created in the commit of its predecessor (decision 0052).
@@ -98,7 +99,7 @@ function latestEvaluation({ evaluations }: Tables, jobKey: string): Evaluation |
   return evaluations.find(latest)
 }
 
-interface Explained extends ExplainOptions {
+interface ExplanationRequest extends ExplainOptions {
   readonly job: Job
   /** Undefined if none is stored. */
   readonly evaluation: Evaluation | undefined
@@ -107,25 +108,25 @@ interface Explained extends ExplainOptions {
 /** Explains in slices, on the state at the start of the first one. */
 async function explain(
   context: WorkloadContext,
-  explained: Explained,
+  explained: ExplanationRequest,
   origin: WorkOrigin,
 ): Promise<Explanation> {
   const { job } = explained
   const { index } = context.store
-  const evaluation = explained.evaluation ?? noEvaluation(job, context.clock.nowMs())
-  const waiting = waitsFor(job)
-  if (waiting !== undefined)
-    return { ...explanationOf([], { job, evaluation, index }), Text: waiting }
+  const evaluation = explained.evaluation ?? placeholderEvaluation(job, context.clock.nowMs())
+  const reason = reasonNotPlaced(job)
+  if (reason !== undefined)
+    return { ...toExplanation([], { job, evaluation, index }), Text: reason }
   const view = new FreezableView(context.view, job)
   const steps = explainSteps({ ...context, view: view.view }, { ...explained, evaluation })
   const groups = await inSlices(steps, origin, () => view.freeze())
   const omitted = job.TaskGroups.length - groups.length
-  const placed = await withPlaces(context, job, groups, origin)
-  return explanationOf(placed, { job, evaluation, index, omitted })
+  const positioned = await withJobFilePositions(context, job, groups, origin)
+  return toExplanation(positioned, { job, evaluation, index, omitted })
 }
 
 /** Adds to each suggested edit the position of its field in the job file. */
-async function withPlaces(
+async function withJobFilePositions(
   context: WorkloadContext,
   job: Job,
   groups: readonly GroupExplanation[],
@@ -138,15 +139,15 @@ async function withPlaces(
   if (paths.length === 0) return groups
   const { Namespace: namespace, ID: jobId, Version: version } = job
   const submission = await readSubmission(context.store, { namespace, jobId, version })
-  const indexed = paths.map((path) => indexedPath(job, path))
-  const places = await findPlaces(context, submission, indexed, origin)
-  const placeOf = new Map(places.map((place, i) => [paths[i], place]))
+  const indexed = paths.map((path) => toIndexedPath(job, path))
+  const places = await locateFields(context, submission, indexed, origin)
+  const positionByPath = new Map(places.map((position, i) => [paths[i], position]))
   return groups.map((group) => ({
     ...group,
     Changes: group.Changes.map((change) => {
       const steps = change.Steps.map((step) => {
-        const place = step.Kind === 'edit-job' ? placeOf.get(step.Path) : undefined
-        return place === undefined ? step : { ...step, Place: place }
+        const position = step.Kind === 'edit-job' ? positionByPath.get(step.Path) : undefined
+        return position === undefined ? step : { ...step, Place: position }
       })
       return { ...change, Steps: steps, Text: changeText(steps) }
     }),
@@ -154,47 +155,47 @@ async function withPlaces(
 }
 
 /** Replaces the names in `TaskGroups[web].Tasks[api].…` by indexes. */
-function indexedPath(job: Job, path: string): string {
-  const at = job.TaskGroups.findIndex(({ Name }) => path.startsWith(`TaskGroups[${Name}].`))
-  const group = job.TaskGroups[at]
+function toIndexedPath(job: Job, path: string): string {
+  const groupIndex = job.TaskGroups.findIndex(({ Name }) => path.startsWith(`TaskGroups[${Name}].`))
+  const group = job.TaskGroups[groupIndex]
   if (group === undefined) return path
   const rest = path.slice(`TaskGroups[${group.Name}]`.length)
-  const task = group.Tasks.findIndex(({ Name }) => rest.startsWith(`.Tasks[${Name}].`))
-  const name = group.Tasks[task]?.Name
+  const taskIndex = group.Tasks.findIndex(({ Name }) => rest.startsWith(`.Tasks[${Name}].`))
+  const name = group.Tasks[taskIndex]?.Name
   const inTask =
-    name === undefined ? rest : rest.replace(`.Tasks[${name}]`, () => `.Tasks[${task}]`)
-  return `TaskGroups[${at}]${inTask}`
+    name === undefined ? rest : rest.replace(`.Tasks[${name}]`, () => `.Tasks[${taskIndex}]`)
+  return `TaskGroups[${groupIndex}]${inTask}`
 }
 
 function* explainSteps(
   context: WorkloadContext,
-  { job, by, limit, evaluation }: Explained & { readonly evaluation: Evaluation },
+  { job, by, limit, evaluation }: ExplanationRequest & { readonly evaluation: Evaluation },
 ): Steps<readonly GroupExplanation[]> {
   const { store, view, clock } = context
-  const planning = planningContext(clock.nowMs())
+  const planning = dryRunContext(clock.nowMs())
   const nodes = [...store.tables.nodes.rows()]
-  const { versions, ...known } = yield* knownInstances(context, job)
+  const { versions, ...instanceStates } = yield* explainInstances(context, job)
   const groups: GroupExplanation[] = []
-  for (const own of job.TaskGroups.slice(0, LIMITS.explainedGroupsMax)) {
-    const { version, group } = versionOf(own, versions.get(own.Name)) ?? {
+  for (const jobGroup of job.TaskGroups.slice(0, LIMITS.explainedGroupsMax)) {
+    const { version, group } = groupOfStableVersion(jobGroup, versions.get(jobGroup.Name)) ?? {
       version: job,
-      group: own,
+      group: jobGroup,
     }
-    const options = { view, job: version, nodes, evaluation, context: planning, by, limit }
-    groups.push(yield* explainGroupSteps(group, { ...options, ...known }))
+    const options = { view, job: version, nodes, evaluation, context: planning, scope: by, limit }
+    groups.push(yield* explainGroupSteps(group, { ...options, ...instanceStates }))
   }
   return groups
 }
 
 /** Returns the group as its last stable version would be placed, with the job's count. */
-function versionOf(own: TaskGroup, version: Job | undefined) {
+function groupOfStableVersion(own: TaskGroup, version: Job | undefined) {
   const group = version?.TaskGroups.find(({ Name }) => Name === own.Name)
   if (version === undefined || group === undefined) return undefined
   return { version, group: { ...group, Count: own.Count } }
 }
 
 /** Returns the reason why there is nothing to place. */
-function waitsFor(job: Job): string | undefined {
+function reasonNotPlaced(job: Job): string | undefined {
   if (job.Stop) return 'the job is stopped'
   return isParent(job)
     ? 'the job itself runs nothing: its child jobs are placed, list them with `reeve job status`'
@@ -202,7 +203,7 @@ function waitsFor(job: Job): string | undefined {
 }
 
 /** Returns a stand-in for an evaluation that was garbage-collected; its placements are complete. */
-function noEvaluation(job: Job, timeMs: number): Evaluation {
+function placeholderEvaluation(job: Job, timeMs: number): Evaluation {
   const { JobModifyIndex: jobModifyIndex } = job
   return {
     ...newEvaluation(job, { id: '', trigger: 'job-register', timeMs, jobModifyIndex }),

@@ -25,29 +25,30 @@ export class FreezableView {
 
   /** The view for the scheduler; the same object before and after freezing. */
   get view(): ClusterView {
-    const now = (): ClusterView => this.#frozen ?? this.#live
+    const currentView = (): ClusterView => this.#frozen ?? this.#live
     return {
       get index() {
-        return now().index
+        return currentView().index
       },
-      findJob: (namespace, id) => now().findJob(namespace, id),
-      findJobOf: (row) => now().findJobOf(row),
-      versionsOf: (namespace, id) => now().versionsOf(namespace, id),
-      findDeployment: (id) => now().findDeployment(id),
-      deploymentsOf: (namespace, id) => now().deploymentsOf(namespace, id),
-      latestDeployment: (namespace, id) => now().latestDeployment(namespace, id),
-      isToCome: (id) => now().isToCome(id),
-      evaluationsDueAt: (namespace, id, timeMs) => now().evaluationsDueAt(namespace, id, timeMs),
-      allocationsOf: (namespace, id) => now().allocationsOf(namespace, id),
-      findNode: (id) => now().findNode(id),
-      findHostVolume: (namespace, id) => now().findHostVolume(namespace, id),
-      readyNodes: (pool) => now().readyNodes(pool),
-      usageOn: (id) => now().usageOn(id),
+      findJob: (namespace, id) => currentView().findJob(namespace, id),
+      jobVersionOf: (row) => currentView().jobVersionOf(row),
+      versionsOf: (namespace, id) => currentView().versionsOf(namespace, id),
+      findDeployment: (id) => currentView().findDeployment(id),
+      deploymentsOf: (namespace, id) => currentView().deploymentsOf(namespace, id),
+      latestDeployment: (namespace, id) => currentView().latestDeployment(namespace, id),
+      isPendingEvaluation: (id) => currentView().isPendingEvaluation(id),
+      evaluationsDueAt: (namespace, id, timeMs) =>
+        currentView().evaluationsDueAt(namespace, id, timeMs),
+      allocationsOf: (namespace, id) => currentView().allocationsOf(namespace, id),
+      findNode: (id) => currentView().findNode(id),
+      findHostVolume: (namespace, id) => currentView().findHostVolume(namespace, id),
+      readyNodes: (pool) => currentView().readyNodes(pool),
+      usageOn: (id) => currentView().usageOn(id),
       get usageColumns() {
-        return now().usageColumns
+        return currentView().usageColumns
       },
-      allocationsOn: (id) => now().allocationsOn(id),
-      settingsFor: (pool) => now().settingsFor(pool),
+      allocationsOn: (id) => currentView().allocationsOn(id),
+      settingsFor: (pool) => currentView().settingsFor(pool),
     }
   }
 }
@@ -55,7 +56,7 @@ export class FreezableView {
 function frozenView(live: ClusterView, job: Job): ClusterView {
   const { Namespace: namespace, ID: jobId, NodePool: pool } = job
   const { index } = live
-  const isOwn = (otherNamespace: string, otherId: string): boolean =>
+  const isPlannedJob = (otherNamespace: string, otherId: string): boolean =>
     otherNamespace === namespace && otherId === jobId
   const rows = live.allocationsOf(namespace, jobId)
   const versions = live.versionsOf(namespace, jobId)
@@ -69,20 +70,20 @@ function frozenView(live: ClusterView, job: Job): ClusterView {
   return {
     index,
     findJob: (otherNamespace, id) =>
-      isOwn(otherNamespace, id) ? job : live.findJob(otherNamespace, id),
-    findJobOf: (row) => versionOf(row, versions) ?? live.findJobOf(row),
+      isPlannedJob(otherNamespace, id) ? job : live.findJob(otherNamespace, id),
+    jobVersionOf: (row) => versionOf(row, versions) ?? live.jobVersionOf(row),
     versionsOf: (otherNamespace, id) =>
-      isOwn(otherNamespace, id) ? versions : live.versionsOf(otherNamespace, id),
+      isPlannedJob(otherNamespace, id) ? versions : live.versionsOf(otherNamespace, id),
     findDeployment: (id) => deployments.find(({ ID }) => ID === id) ?? live.findDeployment(id),
     deploymentsOf: (otherNamespace, id) =>
-      isOwn(otherNamespace, id) ? deployments : live.deploymentsOf(otherNamespace, id),
+      isPlannedJob(otherNamespace, id) ? deployments : live.deploymentsOf(otherNamespace, id),
     latestDeployment: (otherNamespace, id) =>
-      isOwn(otherNamespace, id) ? latest : live.latestDeployment(otherNamespace, id),
-    isToCome: (id) => live.isToCome(id),
+      isPlannedJob(otherNamespace, id) ? latest : live.latestDeployment(otherNamespace, id),
+    isPendingEvaluation: (id) => live.isPendingEvaluation(id),
     evaluationsDueAt: (otherNamespace, id, timeMs) =>
       live.evaluationsDueAt(otherNamespace, id, timeMs),
     allocationsOf: (otherNamespace, id) =>
-      isOwn(otherNamespace, id) ? rows : live.allocationsOf(otherNamespace, id),
+      isPlannedJob(otherNamespace, id) ? rows : live.allocationsOf(otherNamespace, id),
     findNode: (id) => nodes.get(id) ?? live.findNode(id),
     findHostVolume: (other, id) => live.findHostVolume(other, id),
     readyNodes: (other) => (other === readyPool ? ready : live.readyNodes(other)),
@@ -123,7 +124,7 @@ function copyColumns(live: UsageColumns | undefined): UsageColumns | undefined {
     cpuShares: live.cpuShares.slice(),
     memoryMB: live.memoryMB.slice(),
     diskMB: live.diskMB.slice(),
-    special: live.special.slice(),
+    hasDiscreteUsage: live.hasDiscreteUsage.slice(),
     slotOf: (nodeId) => live.slotOf(nodeId),
   }
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { aJob } from '../../../test/build/index.ts'
 import { aStore } from '../../../test/build/store.ts'
 import { namespacedKey, put, remove, type Store } from '../../state/index.ts'
-import { JobsByChange, walkChanges, type ChangeOrder } from './jobs-by-change.ts'
+import { JobsByModifyIndex, scanJobIndex, type JobIndexSnapshot } from './jobs-by-change.ts'
 
 const IDS = ['a', 'b', 'c', 'd', 'e'] as const
 
@@ -25,8 +25,8 @@ function write(store: Store, ids: readonly string[], gone: string | undefined): 
   store.commit({ by: 'system', cause: undefined, changes: () => [...changes, ...removal] })
 }
 
-function keysOf(order: ChangeOrder, reverse = false): readonly string[] {
-  return [...walkChanges(order, undefined, reverse)].map(({ key }) => key)
+function keysOf(order: JobIndexSnapshot, reverse = false): readonly string[] {
+  return [...scanJobIndex(order, undefined, reverse)].map(({ key }) => key)
 }
 
 /** Computes the order from the rows. */
@@ -36,43 +36,43 @@ function sorted({ tables: { jobs } }: Store): readonly string[] {
   )
 }
 
-test('jobs by change: whatever is written and removed, the order is that of the rows', async () => {
+test('job index: the order matches the rows after any writes and deletes', async () => {
   await fc.assert(
     fc.asyncProperty(commits, async (list) => {
       const { store } = await aStore()
-      const jobs = new JobsByChange(store)
+      const jobs = new JobsByModifyIndex(store)
       for (const { written, removed, isAsked } of list) {
         write(store, written, removed)
-        if (isAsked) assert.deepEqual(keysOf(jobs.order), sorted(store))
+        if (isAsked) assert.deepEqual(keysOf(jobs.snapshot), sorted(store))
       }
-      assert.deepEqual(keysOf(jobs.order), sorted(store))
-      assert.deepEqual(keysOf(jobs.order, true), sorted(store).toReversed())
+      assert.deepEqual(keysOf(jobs.snapshot), sorted(store))
+      assert.deepEqual(keysOf(jobs.snapshot, true), sorted(store).toReversed())
     }),
     { numRuns: 60 },
   )
 })
 
-test('jobs by change: every position leads to the rest, from either end', async () => {
+test('job index: a scan can start at any position in both directions', async () => {
   const { store } = await aStore()
-  const jobs = new JobsByChange(store)
+  const jobs = new JobsByModifyIndex(store)
   for (const ids of [['c', 'a'], ['b'], ['a', 'e', 'd']]) write(store, ids, undefined)
-  const { order } = jobs
-  const all = [...walkChanges(order, undefined, false)]
+  const { snapshot } = jobs
+  const all = [...scanJobIndex(snapshot, undefined, false)]
   for (const [at, start] of all.entries()) {
-    assert.deepEqual([...walkChanges(order, start, false)], all.slice(at))
-    assert.deepEqual([...walkChanges(order, start, true)], all.slice(0, at + 1).toReversed())
+    assert.deepEqual([...scanJobIndex(snapshot, start, false)], all.slice(at))
+    assert.deepEqual([...scanJobIndex(snapshot, start, true)], all.slice(0, at + 1).toReversed())
   }
 })
 
-test('jobs by change: an order that was given out stays, though jobs change', async () => {
+test('job index: a snapshot is not affected by later changes', async () => {
   const { store } = await aStore()
-  const jobs = new JobsByChange(store)
+  const jobs = new JobsByModifyIndex(store)
   write(store, ['a', 'b', 'c'], undefined)
-  const before = jobs.order
+  const before = jobs.snapshot
   const keys = keysOf(before)
   // More changes than outdated entries are retained.
   for (let round = 0; round < 3_000; round++) write(store, ['a'], undefined)
   assert.deepEqual(keysOf(before), keys)
-  assert.deepEqual(keysOf(jobs.order), sorted(store))
-  assert.ok(jobs.order.count < 2_000, `${jobs.order.count} places for 3 jobs`)
+  assert.deepEqual(keysOf(jobs.snapshot), sorted(store))
+  assert.ok(jobs.snapshot.count < 2_000, `${jobs.snapshot.count} places for 3 jobs`)
 })

@@ -4,9 +4,9 @@ import { namespacedKey } from '../../state/index.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** One output of one task of one allocation. */
+/** One output stream of one task of one allocation. */
 export interface LogSource {
-  /** Unique, and the same whenever it is asked for. */
+  /** Unique and stable. */
   readonly key: string
   readonly allocation: string
   readonly nodeId: string
@@ -14,37 +14,37 @@ export interface LogSource {
   readonly type: LogType
 }
 
-export interface LogSourceQuestion {
+export interface LogSourceFilter {
   readonly namespace: string
   readonly jobId: string
-  /** All tasks when empty. */
+  /** All tasks if empty. */
   readonly task: string
   readonly types: readonly LogType[]
 }
 
-/** Both, for who does not say which. */
-export const EVERY_LOG_TYPE: readonly LogType[] = LOG_TYPES
+/** Default: both types. */
+export const ALL_LOG_TYPES: readonly LogType[] = LOG_TYPES
 
-/** Everything that a job's tasks have written or may write to, the oldest allocation first. */
+/** Returns all existing and current log outputs of a job's tasks, oldest allocation first. */
 export function jobLogSources(
   { store: { tables } }: WorkloadContext,
-  { namespace, jobId, task, types }: LogSourceQuestion,
+  { namespace, jobId, task, types }: LogSourceFilter,
 ): readonly LogSource[] {
   return tables.allocations
-    .rowsIn('job', namespacedKey(namespace, jobId))
+    .rowsByIndex('job', namespacedKey(namespace, jobId))
     .toSorted((a, b) => a.CreateIndex - b.CreateIndex || compareText(a.ID, b.ID))
-    .flatMap((row) => startedTasks(row, task).flatMap((name) => sources(row, name, types)))
+    .flatMap((row) => startedTaskNames(row, task).flatMap((name) => logSourcesOf(row, name, types)))
 }
 
-function startedTasks({ TaskStates }: AllocationRow, wanted: string): readonly string[] {
+function startedTaskNames({ TaskStates }: AllocationRow, taskName: string): readonly string[] {
   return Object.entries(TaskStates ?? {})
     .filter(([name, { StartedAt }]) => {
-      return (wanted === '' || name === wanted) && typeof StartedAt === 'string'
+      return (taskName === '' || name === taskName) && typeof StartedAt === 'string'
     })
     .map(([name]) => name)
 }
 
-function sources(
+function logSourcesOf(
   { ID, NodeID }: AllocationRow,
   task: string,
   types: readonly LogType[],
@@ -54,10 +54,10 @@ function sources(
   })
 }
 
-/** Whether nothing more can come: the job is gone, or has ended. */
-export function isJobOver(
+/** True if no more output can follow: the job was purged or has ended. */
+export function isJobFinished(
   { store: { tables } }: WorkloadContext,
-  { namespace, jobId }: Pick<LogSourceQuestion, 'namespace' | 'jobId'>,
+  { namespace, jobId }: Pick<LogSourceFilter, 'namespace' | 'jobId'>,
 ): boolean {
   const job = tables.jobs.find(namespacedKey(namespace, jobId))
   return job === undefined || job.Status === 'dead'

@@ -4,8 +4,8 @@ import { refusal, type Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 
 /**
- * Why a namespace does not take a job: it does not exist, or it does not allow the job's node pool,
- * drivers or network modes. Undefined when it takes the job.
+ * Returns the reason for which a namespace rejects a job: it does not exist, or does not allow the
+ * job's node pool, drivers or network modes. Undefined if it accepts the job.
  */
 export function namespaceRefusal({ tables }: Store, job: Job): Refusal | undefined {
   const namespace = tables.namespaces.find(job.Namespace)
@@ -14,12 +14,12 @@ export function namespaceRefusal({ tables }: Store, job: Job): Refusal | undefin
     return refusal('unknown-namespace', text)
   }
   const problem = tables.node_pools.has(job.NodePool)
-    ? ruleProblem(namespace, job)
+    ? namespaceRuleProblem(namespace, job)
     : `job "${job.ID}" is in nonexistent node pool "${job.NodePool}"`
   return problem === undefined ? undefined : refusal('invalid-input', problem)
 }
 
-function ruleProblem(namespace: Namespace, job: Job): string | undefined {
+function namespaceRuleProblem(namespace: Namespace, job: Job): string | undefined {
   const { Capabilities: uses, NodePoolConfiguration: pools } = namespace
   const where = `in namespace "${namespace.Name}"`
   if (!isAllowed(job.NodePool, pools?.Allowed, pools?.Denied))
@@ -37,7 +37,7 @@ function ruleProblem(namespace: Namespace, job: Job): string | undefined {
     : `used group network mode "${mode}" is not allowed ${where}`
 }
 
-/** Whether work of a namespace may be on nodes of the pool. */
+/** True if allocations of a namespace may run in the node pool. */
 export function isPoolAllowed(namespace: Namespace | undefined, pool: string): boolean {
   const pools = namespace?.NodePoolConfiguration
   return isAllowed(pool, pools?.Allowed, pools?.Denied)
@@ -45,7 +45,7 @@ export function isPoolAllowed(namespace: Namespace | undefined, pool: string): b
 
 type Patterns = readonly string[] | null | undefined
 
-/** Without a list of what is allowed everything is; what is denied never is. */
+/** Without an allow list everything is allowed; the deny list takes precedence. */
 function isAllowed(name: string, allowed: Patterns, denied: Patterns): boolean {
   const matches = (patterns: Patterns): boolean =>
     (patterns ?? []).some((pattern) => matchGlob(pattern, name))

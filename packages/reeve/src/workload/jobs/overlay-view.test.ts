@@ -14,28 +14,28 @@ const there = overlayView(view, 7, [
   remove('job_versions', jobVersionKey('default', 'web', 0)),
 ])
 
-test('overlay: the job and its newest version are those that would be written', () => {
+test('overlay: returns the new job and its new version', () => {
   assert.equal(there.index, 7)
   assert.equal(there.findJob('default', 'web'), next)
-  assert.equal(there.findJobOf(anAllocation({ job: next })), next)
-  assert.equal(there.findJobOf(anAllocation({ job: older })), older)
+  assert.equal(there.jobVersionOf(anAllocation({ job: next })), next)
+  assert.equal(there.jobVersionOf(anAllocation({ job: older })), older)
 })
 
-test('overlay: a version that would go is gone, and the others keep their order', () => {
+test('overlay: omits deleted versions and keeps the order of the others', () => {
   assert.deepEqual(
     there.versionsOf('default', 'web').map(({ Version }) => Version),
     [1, 2, 3],
   )
 })
 
-test('overlay: other jobs and everything else are as they are', () => {
+test('overlay: other jobs and objects are unchanged', () => {
   assert.equal(there.findJob('default', 'other'), undefined)
   assert.deepEqual(there.versionsOf('other', 'web'), [])
   assert.deepEqual(there.readyNodes('default'), view.readyNodes('default'))
   assert.deepEqual(there.settingsFor('default'), view.settingsFor('default'))
 })
 
-test('overlay: the view beneath it is not changed', () => {
+test('overlay: the underlying view is unchanged', () => {
   assert.equal(view.findJob('default', 'web'), current)
   assert.equal(view.versionsOf('default', 'web').length, 3)
 })

@@ -3,8 +3,8 @@ import type { ClusterView } from '../../scheduler/index.ts'
 import { jobVersionKey, namespacedKey, type Change } from '../../state/index.ts'
 
 /**
- * The cluster as it would be with these changes of jobs and their versions, which are all that a
- * registration changes of what the scheduler sees. Nothing is written, and nothing is copied.
+ * A view of the cluster with these changes of jobs and job versions applied, which are all changes
+ * of a registration that the scheduler reads. Nothing is written or copied.
  */
 export function overlayView(
   view: ClusterView,
@@ -13,12 +13,12 @@ export function overlayView(
 ): ClusterView {
   const jobs = new Map<string, Job>()
   const versions = new Map<string, Job>()
-  const gone = new Set<string>()
+  const deletedVersions = new Set<string>()
   for (const change of changes) {
     if (change.table === 'jobs' && change.row !== undefined)
       jobs.set(namespacedKey(change.row.Namespace, change.row.ID), change.row)
     if (change.table !== 'job_versions') continue
-    if (change.row === undefined) gone.add(change.key)
+    if (change.row === undefined) deletedVersions.add(change.key)
     else versions.set(versionKey(change.row), change.row)
   }
   const { usageColumns } = view
@@ -26,17 +26,18 @@ export function overlayView(
     index,
     findJob: (namespace, id) =>
       jobs.get(namespacedKey(namespace, id)) ?? view.findJob(namespace, id),
-    findJobOf: (row) =>
-      versions.get(jobVersionKey(row.Namespace, row.JobID, row.JobVersion)) ?? view.findJobOf(row),
+    jobVersionOf: (row) =>
+      versions.get(jobVersionKey(row.Namespace, row.JobID, row.JobVersion)) ??
+      view.jobVersionOf(row),
     versionsOf: (namespace, jobId) => [
-      ...view.versionsOf(namespace, jobId).filter((row) => !gone.has(versionKey(row))),
+      ...view.versionsOf(namespace, jobId).filter((row) => !deletedVersions.has(versionKey(row))),
       // Only the newest version is ever written.
       ...[...versions.values()].filter((row) => row.Namespace === namespace && row.ID === jobId),
     ],
     findDeployment: (id) => view.findDeployment(id),
     deploymentsOf: (namespace, jobId) => view.deploymentsOf(namespace, jobId),
     latestDeployment: (namespace, jobId) => view.latestDeployment(namespace, jobId),
-    isToCome: (evaluationId) => view.isToCome(evaluationId),
+    isPendingEvaluation: (evaluationId) => view.isPendingEvaluation(evaluationId),
     evaluationsDueAt: (namespace, jobId, timeMs) => view.evaluationsDueAt(namespace, jobId, timeMs),
     allocationsOf: (namespace, jobId) => view.allocationsOf(namespace, jobId),
     findNode: (id) => view.findNode(id),

@@ -20,29 +20,29 @@ export async function parseJob(
   { jobFiles, clock }: Pick<WorkloadContext, 'jobFiles' | 'clock'>,
   { body, namespace, origin }: ParseRequest,
 ): Promise<Result<string, Refusal>> {
-  if (body === undefined) return invalid('Request body is empty')
+  if (body === undefined) return invalidJobFile('Request body is empty')
   const text = body.JobHCL ?? ''
-  if (text.trim() === '') return invalid('Job spec is empty')
+  if (text.trim() === '') return invalidJobFile('Job spec is empty')
   const isCanonical = body.Canonicalize ?? false
   const task = {
     text,
     variables: body.Variables ?? '',
     isLegacy: body.HCLv1 ?? false,
-    defaults: isCanonical ? { ...PARSE_DEFAULTS, namespace: nameOf(namespace) } : undefined,
+    defaults: isCanonical ? { ...PARSE_DEFAULTS, namespace: jobNamespace(namespace) } : undefined,
     nowMs: clock.nowMs(),
   }
   const outcome = await jobFiles.read(task, origin)
   if (!outcome.ok) return outcome
   return outcome.value.kind === 'job'
     ? ok(outcome.value.json)
-    : invalid(`Failed to parse job: ${outcome.value.message}`)
+    : invalidJobFile(`Failed to parse job: ${outcome.value.message}`)
 }
 
 /** Returns the namespace; a wildcard is not the namespace of a job. */
-function nameOf(namespace: string): string {
+function jobNamespace(namespace: string): string {
   return namespace === '*' ? PARSE_DEFAULTS.namespace : namespace
 }
 
-function invalid(message: string): Result<never, Refusal> {
+function invalidJobFile(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { readPayload } from './payload.ts'
+import { parseBase64Payload } from './payload.ts'
 
 const good: readonly (readonly [text: string, base64: string, bytes: number])[] = [
   ['', '', 0],
@@ -12,7 +12,7 @@ const good: readonly (readonly [text: string, base64: string, bytes: number])[] 
 ]
 for (const [text, base64, bytes] of good)
   test(`payload: ${JSON.stringify(text)} is ${bytes} bytes`, () =>
-    assert.deepEqual(readPayload(text), { ok: true, value: { base64, bytes } }))
+    assert.deepEqual(parseBase64Payload(text), { ok: true, value: { base64, bytes } }))
 
 const bad: readonly (readonly [text: string, at: number])[] = [
   ['!', 0],
@@ -29,16 +29,19 @@ const bad: readonly (readonly [text: string, at: number])[] = [
 ]
 for (const [text, at] of bad)
   test(`payload: ${text} is no base64 from byte ${at} on`, () =>
-    assert.deepEqual(readPayload(text), {
+    assert.deepEqual(parseBase64Payload(text), {
       ok: false,
       error: `illegal base64 data at input byte ${at}`,
     }))
 
-test('payload: what any bytes are written as is read as that many', () => {
+test('payload: the size of decoded base64 is correct for any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       const base64 = Buffer.from(bytes).toString('base64')
-      assert.deepEqual(readPayload(base64), { ok: true, value: { base64, bytes: bytes.length } })
+      assert.deepEqual(parseBase64Payload(base64), {
+        ok: true,
+        value: { base64, bytes: bytes.length },
+      })
     }),
   )
 })

@@ -7,47 +7,47 @@ export interface Payload {
 }
 
 /** Reads base64 as clients write it: line breaks are ignored. */
-export function readPayload(text: string): Result<Payload, string> {
-  const at = firstIllegal(text)
+export function parseBase64Payload(text: string): Result<Payload, string> {
+  const at = firstInvalidChar(text)
   if (at !== undefined) return err(`illegal base64 data at input byte ${at}`)
   const base64 = text.replaceAll(/[\r\n]/g, '')
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
   return ok({ base64, bytes: (base64.length / 4) * 3 - padding })
 }
 
-const LETTER = /[A-Za-z0-9+/]/
+const BASE64_CHAR = /[A-Za-z0-9+/]/
 const PADDING = '='
 
 /** Returns the position of the first invalid character; undefined if the text is valid. */
-function firstIllegal(text: string): number | undefined {
-  let letters = 0
-  for (let at = 0; at < text.length; at++) {
-    const char = text.charAt(at)
-    if (isBreak(char)) continue
-    if (char === PADDING) return illegalPadding(text, at, letters % 4)
-    if (!LETTER.test(char)) return at
-    letters += 1
+function firstInvalidChar(text: string): number | undefined {
+  let charCount = 0
+  for (let position = 0; position < text.length; position++) {
+    const char = text.charAt(position)
+    if (isLineBreak(char)) continue
+    if (char === PADDING) return invalidPaddingAt(text, position, charCount % 4)
+    if (!BASE64_CHAR.test(char)) return position
+    charCount += 1
   }
   // Otherwise the last group is incomplete.
-  return letters % 4 === 0 ? undefined : text.length - (letters % 4)
+  return charCount % 4 === 0 ? undefined : text.length - (charCount % 4)
 }
 
 /**
  * Checks the padding: two characters after two letters of a group, one after three, and then the
  * end.
  */
-function illegalPadding(text: string, from: number, letters: number): number | undefined {
-  if (letters < 2) return from
-  let missing = 4 - letters
-  for (let at = from; at < text.length; at++) {
-    const char = text.charAt(at)
-    if (isBreak(char)) continue
-    if (char !== PADDING || missing === 0) return at
+function invalidPaddingAt(text: string, start: number, charsInGroup: number): number | undefined {
+  if (charsInGroup < 2) return start
+  let missing = 4 - charsInGroup
+  for (let position = start; position < text.length; position++) {
+    const char = text.charAt(position)
+    if (isLineBreak(char)) continue
+    if (char !== PADDING || missing === 0) return position
     missing -= 1
   }
   return missing === 0 ? undefined : text.length
 }
 
-function isBreak(char: string): boolean {
+function isLineBreak(char: string): boolean {
   return char === '\n' || char === '\r'
 }

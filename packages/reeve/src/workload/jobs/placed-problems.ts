@@ -4,38 +4,40 @@ import type { TaskOrigin } from '../../threads/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { JobFileTask } from '../job-files/job-file-task.ts'
 
-type Reading = Pick<WorkloadContext, 'jobFiles' | 'clock'>
+type JobFileContext = Pick<WorkloadContext, 'jobFiles' | 'clock'>
 type Submission = Input<JobSubmission> | null | undefined
 
 /**
- * Where in the source that came with a job its problems are, a line for each. None when no source
- * came, or none that can be read: the problems were reported without it.
+ * Returns the positions of the problems in the submitted job file, one line per problem. Empty if
+ * the file is missing or unreadable: the problems were already reported.
  */
-export async function placesInSource(
-  context: Reading,
+export async function locateProblems(
+  context: JobFileContext,
   submission: Submission,
   problems: readonly JobProblem[],
   origin: TaskOrigin,
 ): Promise<readonly string[]> {
   if (problems.length === 0) return []
-  return (await readAgain(context, submission, { problems }, origin))?.placed ?? []
+  return (await parseSource(context, submission, { problems }, origin))?.placed ?? []
 }
 
-/** Where in the source the fields of the job are, in their order; none when it cannot be read. */
-export async function findPlaces(
-  context: Reading,
+/**
+ * Returns the positions of job fields in the job file, in order; empty if the file is unreadable.
+ */
+export async function locateFields(
+  context: JobFileContext,
   submission: Submission,
   paths: readonly string[],
   origin: TaskOrigin,
 ): Promise<readonly JobFilePlace[]> {
   if (paths.length === 0) return []
-  return (await readAgain(context, submission, { paths }, origin))?.places ?? []
+  return (await parseSource(context, submission, { paths }, origin))?.places ?? []
 }
 
-async function readAgain(
-  { jobFiles, clock }: Reading,
+async function parseSource(
+  { jobFiles, clock }: JobFileContext,
   submission: Submission,
-  wanted: Pick<JobFileTask, 'problems' | 'paths'>,
+  locate: Pick<JobFileTask, 'problems' | 'paths'>,
   origin: TaskOrigin,
 ) {
   const { Source: text = '', Format: format = '', Variables: variables = '' } = submission ?? {}
@@ -48,7 +50,7 @@ async function readAgain(
     isLegacy: format === 'hcl1',
     defaults: undefined,
     nowMs: clock.nowMs(),
-    ...wanted,
+    ...locate,
   }
   const outcome = await jobFiles.read(task, origin)
   return outcome.ok && outcome.value.kind === 'job' ? outcome.value : undefined

@@ -3,18 +3,18 @@ import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  DEPLOYMENT_TEXTS,
+  DEPLOYMENT_DESCRIPTIONS,
   endDeployment,
   isParent,
   jobSizeProblem,
   jobSpecChanged,
-  jobUpdateRefusal,
+  jobUpdateProblem,
   LIMITS,
   PERMISSION_DENIED,
   refusal,
   newEvaluation,
   newRegionDeployment,
-  SYSTEM_SCALING,
+  SYSTEM_SCALING_PROBLEM,
   withOrigin,
   type Refusal,
   type VersionOrigin,
@@ -23,7 +23,7 @@ import {
   namespacedKey,
   nextVersionNumber,
   put,
-  withJobRows,
+  withDerivedRows,
   type Author,
   type Change,
   type Stamp,
@@ -31,19 +31,23 @@ import {
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { placeInline, type JobRegistration } from '../evaluations/inline-placement.ts'
 import type { WorkOrigin } from '../work-origin.ts'
-import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-guarded.ts'
-import type { VerdictWrite } from '../guarding/verdict-record.ts'
+import {
+  checkOverridePermission,
+  enforceAndWrite,
+  type PreparedWrite,
+} from '../guarding/submit-guarded.ts'
+import type { VerdictChanges } from '../guarding/verdict-record.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
-import { examineJob, examineSubmitted, type ExaminedJob } from './examine.ts'
+import { validateCandidate, validateSubmitted, type ValidatedJob } from './examine.ts'
 import { namespaceRefusal } from './namespace-rules.ts'
-import { placesInSource } from './placed-problems.ts'
-import { storedSource, submissionProblem, takeSource } from './submissions.ts'
+import { locateProblems } from './placed-problems.ts'
+import { sourceBlobChange, submissionFormatProblem, encodeSource } from './submissions.ts'
 import { originOfRequest, versionRows } from './versions.ts'
 import { mayUseVolumes } from './volume-rights.ts'
-import { warningsNow } from './warnings.ts'
+import { registrationWarnings } from './warnings.ts'
 
 /** A submitted job, for registration or a dry run. */
-export interface JobSubmitted {
+export interface SubmittedJob {
   /** Undefined if the request has none. */
   readonly body: Pick<JobRegisterRequest, 'Job' | 'Namespace' | 'Region'> | undefined
   /** Namespace and region of the query; empty if not given. */
@@ -52,18 +56,18 @@ export interface JobSubmitted {
   readonly origin: WorkOrigin
 }
 
-export interface RegisterRequest extends JobSubmitted {
+export interface RegisterRequest extends SubmittedJob {
   readonly body: JobRegisterRequest | undefined
   /** ID in the path of an update; undefined when creating a job. */
   readonly pathJobId: string | undefined
   /** The secret of the caller, for registering in other regions. */
   readonly secret?: string | undefined
   /** True for one region's part of a job: another region handles the rest. */
-  readonly isPart?: boolean
+  readonly isRegionalJob?: boolean
 }
 
 /** Result of a job write. */
-export interface JobWritten {
+export interface JobWriteResult {
   readonly evalId: string
   readonly evalCreateIndex: number
   readonly jobModifyIndex: number
@@ -72,11 +76,11 @@ export interface JobWritten {
 }
 
 /** Checks permission first, then the request, then the job. */
-export async function registerHere(
+export async function registerLocally(
   context: WorkloadContext,
   caller: RequestCaller,
   request: RegisterRequest,
-): Promise<Result<JobWritten, Refusal>> {
+): Promise<Result<JobWriteResult, Refusal>> {
   const { body = {} } = request
   const namespace = namespaceOf(request)
   if (!mayRegister(caller, namespace, body)) return err(PERMISSION_DENIED)
@@ -84,24 +88,24 @@ export async function registerHere(
   if (disabled !== undefined) return err(disabled)
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
-  if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
-  const job = await acceptSubmitted(context, submitted.value, namespace, request.origin)
-  if (!job.ok) return await placedInSource(context, job, request)
+  if (!isLocalRegion(context, request)) return err(NO_PATH_TO_REGION)
+  const job = await acceptSubmittedJob(context, submitted.value, namespace, request.origin)
+  if (!job.ok) return await withSourcePositions(context, job, request)
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
-  const source = takeSource(body.Submission)
-  return await submitGuarded(
+  const source = encodeSource(body.Submission)
+  return await enforceAndWrite(
     context,
     { operation: 'register', caller, override: body },
     {
       prepare: () => prepareRegistration(context, next, body),
-      write: async ({ job: wanted, existing: current }, { warnings, record }) => {
+      write: async ({ job: preparedJob, existing: current }, { warnings, record }) => {
         const priority = body.EvalPriority ?? 0
-        const submittedNs = submittedAt(context, request)
+        const submittedNs = submitTimeOf(context, request)
         const isStopped = body.Stopped === true
-        const about = { job: wanted, current, priority, source: source.bytes, record }
-        const commit = { ...about, submittedNs, isStopped, message: body.Message ?? '' }
-        const written = await commitJob(context, caller, commit)
-        return { ...written, warnings: [...written.warnings, ...source.warnings, ...warnings] }
+        const commitInput = { job: preparedJob, current, priority, source: source.bytes, record }
+        const commit = { ...commitInput, submittedNs, isStopped, message: body.Message ?? '' }
+        const result = await commitJob(context, caller, commit)
+        return { ...result, warnings: [...result.warnings, ...source.warnings, ...warnings] }
       },
     },
   )
@@ -112,22 +116,22 @@ function prepareRegistration(
   { store }: WorkloadContext,
   next: Job,
   body: JobRegisterRequest,
-): Result<Prepared, Refusal> {
+): Result<PreparedWrite, Refusal> {
   const { Namespace: namespace, ID: jobId } = next
   // The namespace may have been deleted since the job was validated.
   if (!store.tables.namespaces.has(namespace))
-    return err(namespaceRefusal(store, next) ?? NAMESPACE_GONE)
+    return err(namespaceRefusal(store, next) ?? NAMESPACE_DELETED)
   const current = store.tables.jobs.find(namespacedKey(namespace, jobId))
-  const conflict = checkIndex(body, current) ?? checkUpdate(next, current)
+  const conflict = checkEnforcedIndex(body, current) ?? checkUpdate(next, current)
   if (conflict !== undefined) return err(conflict)
-  const job = body.PreserveCounts === true ? preserveCounts(next, current) : next
-  return ok({ job, existing: current, jobId, key: specificationKey(current) })
+  const job = body.PreserveCounts === true ? withCurrentCounts(next, current) : next
+  return ok({ job, existing: current, jobId, key: specKey(current) })
 }
 
-const NAMESPACE_GONE = refusal('unknown-namespace', 'the namespace is gone')
+const NAMESPACE_DELETED = refusal('unknown-namespace', 'the namespace is gone')
 
 /** Returns a key that changes with each new specification of the job, and not with its status. */
-export function specificationKey(job: Job | undefined): string {
+export function specKey(job: Job | undefined): string {
   return job === undefined ? '' : `${job.CreateIndex}/${job.JobModifyIndex}`
 }
 
@@ -139,7 +143,9 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
     return invalid("Job ID hasn't been provided")
   if (pathJobId !== undefined && pathJobId !== job.ID) return invalid('Job ID does not match name')
   const problem =
-    messageProblem(body) ?? submittedProblem(job) ?? submissionProblem(body.Submission)
+    versionMessageProblem(body) ??
+    checkSubmittedJob(job) ??
+    submissionFormatProblem(body.Submission)
   if (problem !== undefined) return invalid(problem)
   const priority = body.EvalPriority ?? 0
   if (priority !== 0 && (priority < 1 || priority > 100))
@@ -148,15 +154,17 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
 }
 
 /** Returns the problem of the message of a new version. */
-export function messageProblem({
+export function versionMessageProblem({
   Message,
 }: Pick<JobRegisterRequest, 'Message'>): string | undefined {
-  const most = LIMITS.jobMessageCharsMax
-  return (Message ?? '').length > most ? `Message is longer than ${most} characters` : undefined
+  const charsMax = LIMITS.jobMessageCharsMax
+  return (Message ?? '').length > charsMax
+    ? `Message is longer than ${charsMax} characters`
+    : undefined
 }
 
 /** Returns the problem of a job as it was submitted, before it is canonicalized. */
-export function submittedProblem(job: Input<Job>): string | undefined {
+export function checkSubmittedJob(job: Input<Job>): string | undefined {
   const size = jobSizeProblem(job)
   if (size !== undefined) return size
   const { ID, Type, TaskGroups } = job
@@ -164,11 +172,11 @@ export function submittedProblem(job: Input<Job>): string | undefined {
   if ((ID ?? '').length > LIMITS.pathParamCharsMax)
     return `Job ID is longer than ${LIMITS.pathParamCharsMax} characters`
   const scales = TaskGroups?.some((group) => Boolean(group.Scaling)) ?? false
-  return Type === 'system' && scales ? SYSTEM_SCALING : undefined
+  return Type === 'system' && scales ? SYSTEM_SCALING_PROBLEM : undefined
 }
 
 /** Returns the namespace: of the query, else the body, the job, or `default`. */
-export function namespaceOf({ body, queryNamespace }: JobSubmitted): string {
+export function namespaceOf({ body, queryNamespace }: SubmittedJob): string {
   return queryNamespace || body?.Namespace || body?.Job?.Namespace || 'default'
 }
 
@@ -176,49 +184,50 @@ export function namespaceOf({ body, queryNamespace }: JobSubmitted): string {
  * Reports whether the region is this one, in the same order; every request checks the query's
  * region.
  */
-export function isOwnRegion(
+export function isLocalRegion(
   { region }: Pick<WorkloadContext, 'region'>,
-  { body, queryRegion }: JobSubmitted,
+  { body, queryRegion }: SubmittedJob,
 ): boolean {
-  const named = queryRegion || body?.Region || body?.Job?.Region || region
-  return named === region || named === GLOBAL_REGION
+  const requestedRegion = queryRegion || body?.Region || body?.Job?.Region || region
+  return requestedRegion === region || requestedRegion === GLOBAL_REGION
 }
 
 export const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to region')
 
 export function mayRegister(caller: Caller, namespace: string, body: JobRegisterRequest): boolean {
   const { grants } = caller
-  const submits = grants.allows(namespace, 'submit-job') || grants.allows(namespace, 'register-job')
-  if (!submits || checkOverride(caller, namespace, body) !== undefined) return false
+  const hasCapability =
+    grants.allows(namespace, 'submit-job') || grants.allows(namespace, 'register-job')
+  if (!hasCapability || checkOverridePermission(caller, namespace, body) !== undefined) return false
   return mayUseVolumes(grants, namespace, body.Job)
 }
 
 /** Returns the job in its canonical form, or all of its problems. */
-export function acceptJob(
+export function canonicalizeAndValidate(
   context: WorkloadContext,
   submitted: Input<Job>,
   namespace: string,
 ): Result<Job, Refusal> {
-  return accepted(examineJob(context, submitted, namespace))
+  return acceptedOrRefused(validateCandidate(context, submitted, namespace))
 }
 
 /** Validates the job of a request: a large job in slices. */
-export async function acceptSubmitted(
+export async function acceptSubmittedJob(
   context: WorkloadContext,
   submitted: Input<Job>,
   namespace: string,
   origin: WorkOrigin,
 ): Promise<Result<Job, Refusal>> {
-  return accepted(await examineSubmitted(context, submitted, namespace, origin))
+  return acceptedOrRefused(await validateSubmitted(context, submitted, namespace, origin))
 }
 
-function accepted({ job, problems, unwanted }: ExaminedJob): Result<Job, Refusal> {
+function acceptedOrRefused({ job, problems, namespaceError }: ValidatedJob): Result<Job, Refusal> {
   if (problems.list.length > 0) return err(refusal('job-invalid', problems.text))
-  return unwanted === undefined ? ok(job) : err(unwanted)
+  return namespaceError === undefined ? ok(job) : err(namespaceError)
 }
 
 /** Adds positions in the job file to the problems, if the request contains the file. */
-async function placedInSource(
+async function withSourcePositions(
   context: WorkloadContext,
   refused: { readonly ok: false; readonly error: Refusal },
   request: RegisterRequest,
@@ -226,8 +235,8 @@ async function placedInSource(
   const { body = {}, origin } = request
   if ((body.Submission?.Source ?? '') === '') return refused
   const namespace = namespaceOf(request)
-  const { problems } = await examineSubmitted(context, body.Job ?? {}, namespace, origin)
-  const lines = await placesInSource(context, body.Submission, problems.list, origin)
+  const { problems } = await validateSubmitted(context, body.Job ?? {}, namespace, origin)
+  const lines = await locateProblems(context, body.Submission, problems.list, origin)
   if (lines.length === 0) return refused
   const text = [refused.error.message, 'In the source:', ...lines].join('\n')
   return err(refusal(refused.error.code, text))
@@ -237,26 +246,26 @@ async function placedInSource(
 export function checkUpdate(job: Job, current: Job | undefined): Refusal | undefined {
   if (job.Payload !== null)
     return refusal('invalid-input', "job can't be submitted with a payload, only dispatched")
-  const text = jobUpdateRefusal(current, job)
+  const text = jobUpdateProblem(current, job)
   return text === undefined ? undefined : refusal('invalid-input', text)
 }
 
-export function checkIndex(
+export function checkEnforcedIndex(
   body: JobRegisterRequest,
   current: Job | undefined,
 ): Refusal | undefined {
   if (body.EnforceIndex !== true) return undefined
-  const given = body.JobModifyIndex ?? 0
-  const conflict = (what: string): Refusal =>
-    refusal('index-conflict', `Enforcing job modify index ${given}: ${what}`)
-  if (given === 0) return current === undefined ? undefined : conflict('job already exists')
+  const expectedIndex = body.JobModifyIndex ?? 0
+  const conflict = (problem: string): Refusal =>
+    refusal('index-conflict', `Enforcing job modify index ${expectedIndex}: ${problem}`)
+  if (expectedIndex === 0) return current === undefined ? undefined : conflict('job already exists')
   if (current === undefined) return conflict('job does not exist')
-  if (current.JobModifyIndex === given) return undefined
+  if (current.JobModifyIndex === expectedIndex) return undefined
   return conflict(`job exists with conflicting job modify index: ${current.JobModifyIndex}`)
 }
 
 /** Returns the job with current counts; new groups keep the submitted count. */
-function preserveCounts(job: Job, current: Job | undefined): Job {
+function withCurrentCounts(job: Job, current: Job | undefined): Job {
   const counts = new Map(current?.TaskGroups.map((group) => [group.Name, group.Count]))
   return {
     ...job,
@@ -267,14 +276,14 @@ function preserveCounts(job: Job, current: Job | undefined): Job {
   }
 }
 
-export interface JobCommit {
+export interface JobCommitInput {
   readonly job: Job
   readonly current: Job | undefined
   readonly priority: number
   /** Source of a new version: bytes to store, or the key of an existing blob. */
   readonly source: Uint8Array | string | undefined
   /** Record of overridden policies. */
-  readonly record: VerdictWrite
+  readonly record: VerdictChanges
   /** Submit time if another region has set it; now unless given. */
   readonly submittedNs?: number | undefined
   /** Register without running. */
@@ -290,44 +299,50 @@ export interface JobCommit {
 export async function commitJob(
   context: WorkloadContext,
   { by }: Author,
-  request: JobCommit,
-): Promise<JobWritten> {
+  request: JobCommitInput,
+): Promise<JobWriteResult> {
   const { job, current, source, record, isStopped = false } = request
-  const kept = isStopped ? undefined : unchangedJob(job, current)
+  const unchanged = isStopped ? undefined : findUnchangedJob(job, current)
   const evalId = needsEvaluation(job) ? context.ids.uuid() : ''
   const origin = originOfRequest({ by }, request.message)
   const version = nextVersionNumber(context.store.tables, job)
-  const { sourceBlob, blobs } = storedSource(source, {
+  const { sourceBlob, blobs } = sourceBlobChange(source, {
     namespace: job.Namespace,
     jobId: job.ID,
     version,
   })
   const { index, durable } = context.store.commit({
     by,
-    cause: kept === undefined ? 'JobRegistered' : 'EvaluationUpdated',
+    cause: unchanged === undefined ? 'JobRegistered' : 'EvaluationUpdated',
     // Deployments and other rows of the commit belong to the job.
-    about: { organizationId: null, subjects: [job.ID] },
-    blobs: [...(kept === undefined ? blobs : []), ...record.blobs],
+    auditSubject: { organizationId: null, resourceIds: [job.ID] },
+    blobs: [...(unchanged === undefined ? blobs : []), ...record.blobs],
     changes: (stamp) => {
-      const from = { ...request, kept, origin }
-      const made = registration(context, from, { stamp, evalId, sourceBlob })
-      const isRun = kept === undefined && !isStopped
-      const inTurn = isRun ? regionRows(context, { ...request, origin }, { ...stamp, version }) : []
+      const from = { ...request, unchanged, origin }
+      const planned = planRegistration(context, from, { stamp, evalId, sourceBlob })
+      const startsJob = unchanged === undefined && !isStopped
+      const regionalDeployments = startsJob
+        ? regionalDeploymentRows(context, { ...request, origin }, { ...stamp, version })
+        : []
       // A multi-region rollout starts its own deployments, so do not place inline.
-      const isInline = kept === undefined && inTurn.length === 0
-      const placed = isInline ? placeInline(context, made, stamp) : undefined
-      const rows = [...made.rows, ...(placed ?? evaluationRows(made))]
-      return [...withJobRows(context.store.tables, rows), ...inTurn, ...record.changes(stamp)]
+      const isInline = unchanged === undefined && regionalDeployments.length === 0
+      const inlinePlacement = isInline ? placeInline(context, planned, stamp) : undefined
+      const rows = [...planned.rows, ...(inlinePlacement ?? evaluationChanges(planned))]
+      return [
+        ...withDerivedRows(context.store.tables, rows),
+        ...regionalDeployments,
+        ...record.changes(stamp),
+      ]
     },
   })
   await durable
   return {
     evalId,
     evalCreateIndex: evalId === '' ? 0 : index,
-    jobModifyIndex: kept?.JobModifyIndex ?? index,
+    jobModifyIndex: unchanged?.JobModifyIndex ?? index,
     // Without an evaluation nothing was written for an unchanged job.
-    index: kept === undefined || evalId !== '' ? index : kept.ModifyIndex,
-    warnings: warningsNow(context, job),
+    index: unchanged === undefined || evalId !== '' ? index : unchanged.ModifyIndex,
+    warnings: registrationWarnings(context, job),
   }
 }
 
@@ -335,11 +350,11 @@ export async function commitJob(
  * Returns the registered job if the submitted one is identical and creates no new version; else
  * undefined. A stopped job gets a new version, which starts it.
  */
-export function unchangedJob(job: Job, current: Job | undefined): Job | undefined {
+export function findUnchangedJob(job: Job, current: Job | undefined): Job | undefined {
   return current === undefined || current.Stop || jobSpecChanged(current, job) ? undefined : current
 }
 
-export interface JobRowsOptions {
+export interface RegistrationStamp {
   readonly stamp: Stamp
   /** Empty if there is no evaluation. */
   readonly evalId: string
@@ -347,39 +362,39 @@ export interface JobRowsOptions {
 }
 
 /** Returns the rows of a registration; a dry run overlays them on the state. */
-export function jobRows(...registering: Parameters<typeof registration>): Change[] {
+export function registrationRows(...registering: Parameters<typeof planRegistration>): Change[] {
   const [{ store }] = registering
-  const made = registration(...registering)
-  return withJobRows(store.tables, [...made.rows, ...evaluationRows(made)])
+  const planned = planRegistration(...registering)
+  return withDerivedRows(store.tables, [...planned.rows, ...evaluationChanges(planned)])
 }
 
-function evaluationRows({ evaluation }: JobRegistration): readonly Change[] {
+function evaluationChanges({ evaluation }: JobRegistration): readonly Change[] {
   return evaluation === undefined ? [] : [put('evaluations', evaluation)]
 }
 
-function registration(
+function planRegistration(
   context: WorkloadContext,
   {
     job,
     current,
     priority,
-    kept,
+    unchanged,
     submittedNs,
     isStopped,
     origin,
-  }: Omit<JobCommit, 'source' | 'record' | 'message'> & {
-    readonly kept: Job | undefined
+  }: Omit<JobCommitInput, 'source' | 'record' | 'message'> & {
+    readonly unchanged: Job | undefined
     /** Undefined in a dry run. */
     readonly origin?: VersionOrigin
   },
-  { stamp, evalId, sourceBlob }: JobRowsOptions,
+  { stamp, evalId, sourceBlob }: RegistrationStamp,
 ): JobRegistration {
   const { tables } = context.store
   const version = nextVersionNumber(tables, job)
   const next =
-    kept ??
-    nextVersion(withOrigin(job, origin), current, { ...stamp, version, submittedNs, isStopped })
-  const rows = kept === undefined ? versionRows(context, next, sourceBlob) : []
+    unchanged ??
+    newVersionRow(withOrigin(job, origin), current, { ...stamp, version, submittedNs, isStopped })
+  const rows = unchanged === undefined ? versionRows(context, next, sourceBlob) : []
   if (evalId === '') return { job: next, rows, evaluation: undefined }
   const evaluation = newEvaluation(next, {
     id: evalId,
@@ -396,34 +411,48 @@ function registration(
  * other's deployments, so it is created at registration. It cancels the deployment of the previous
  * version, which the scheduler would ignore.
  */
-function regionRows(
+function regionalDeploymentRows(
   { regions, region, ids, store }: WorkloadContext,
-  { job, current, priority, submittedNs, origin }: JobCommit & { readonly origin: VersionOrigin },
+  {
+    job,
+    current,
+    priority,
+    submittedNs,
+    origin,
+  }: JobCommitInput & { readonly origin: VersionOrigin },
   stamp: Stamp & { readonly version: number },
 ): readonly Change[] {
   if (regions === undefined || !needsEvaluation(job)) return []
   const { timeMs } = stamp
-  const next = nextVersion(withOrigin(job, origin), current, { ...stamp, submittedNs })
+  const next = newVersionRow(withOrigin(job, origin), current, { ...stamp, submittedNs })
   const options = { id: ids.uuid(), timeMs, priority: priority || job.Priority }
   const deployment = newRegionDeployment(next, region, options)
   if (deployment === undefined) return []
-  const end = { status: 'cancelled', text: DEPLOYMENT_TEXTS.newerVersion, timeMs } as const
-  const before = store.tables.deployments.rowsIn('active', namespacedKey(job.Namespace, job.ID))
-  return [...before.map((row) => endDeployment(row, end)), deployment].map((row) =>
+  const end = {
+    status: 'cancelled',
+    description: DEPLOYMENT_DESCRIPTIONS.newerVersion,
+    timeMs,
+  } as const
+  const activeDeployments = store.tables.deployments.rowsByIndex(
+    'active',
+    namespacedKey(job.Namespace, job.ID),
+  )
+  return [...activeDeployments.map((row) => endDeployment(row, end)), deployment].map((row) =>
     put('deployments', row),
   )
 }
 
 /** Maximum clock difference between regions; a later submit time is rejected. */
-const AHEAD_MS_MAX = 3_600_000
+const CLOCK_SKEW_MS_MAX = 3_600_000
 
-function submittedAt(
+function submitTimeOf(
   { clock }: WorkloadContext,
-  { isPart, body }: RegisterRequest,
+  { isRegionalJob, body }: RegisterRequest,
 ): number | undefined {
-  const given = body?.Job?.SubmitTime ?? 0
-  const isTime = given > 0 && given <= nsFromMs(clock.nowMs() + AHEAD_MS_MAX)
-  return isPart === true && isTime ? given : undefined
+  const submitTimeNs = body?.Job?.SubmitTime ?? 0
+  const isPlausible =
+    submitTimeNs > 0 && submitTimeNs <= nsFromMs(clock.nowMs() + CLOCK_SKEW_MS_MAX)
+  return isRegionalJob === true && isPlausible ? submitTimeNs : undefined
 }
 
 /**
@@ -434,7 +463,7 @@ function needsEvaluation(job: Job): boolean {
   return !isParent(job)
 }
 
-function nextVersion(
+function newVersionRow(
   job: Job,
   current: Job | undefined,
   {

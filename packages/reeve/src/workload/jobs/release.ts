@@ -1,14 +1,14 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  isHeldBack,
+  hasPlacementHold,
   newEvaluation,
   refusal,
   withoutQuarantine,
   type Refusal,
 } from '../../model/index.ts'
-import { namespacedKey, put, withJobRows, type Author } from '../../state/index.ts'
+import { namespacedKey, put, withDerivedRows, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import type { JobWritten } from './register.ts'
+import type { JobWriteResult } from './register.ts'
 
 export interface ReleaseRequest {
   readonly namespace: string
@@ -23,10 +23,10 @@ export async function releaseJob(
   { store, ids }: WorkloadContext,
   { by }: Author,
   { namespace, jobId }: ReleaseRequest,
-): Promise<Result<JobWritten, Refusal>> {
+): Promise<Result<JobWriteResult, Refusal>> {
   const job = store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (job === undefined) return err(refusal('job-not-found', 'job not found'))
-  if (!isHeldBack(job))
+  if (!hasPlacementHold(job))
     return err(
       refusal(
         'job-not-quarantined',
@@ -40,7 +40,7 @@ export async function releaseJob(
     by,
     cause: 'JobReleased',
     changes: ({ timeMs }) =>
-      withJobRows(store.tables, [
+      withDerivedRows(store.tables, [
         put('jobs', withoutQuarantine(job)),
         put(
           'evaluations',

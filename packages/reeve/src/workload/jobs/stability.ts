@@ -3,8 +3,8 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { namesJob } from './named-job.ts'
-import { findVersion, markedVersion, versionNotFound } from './versions.ts'
+import { checkBodyJobId } from './named-job.ts'
+import { findVersion, annotateVersion, versionNotFound } from './versions.ts'
 
 export interface StabilityRequest {
   readonly namespace: string
@@ -12,22 +12,25 @@ export interface StabilityRequest {
   readonly body: JobStabilityRequest
 }
 
-/** Deployments that fail go back to the newest stable version; the mark itself is no event. */
+/**
+ * Sets the Stable flag of a version. Failed deployments revert to the newest stable version;
+ * setting the flag emits no event.
+ */
 export async function setStability(
   context: WorkloadContext,
   { by }: Author,
   { namespace, jobId, body }: StabilityRequest,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
-  const unnamed = namesJob(body, jobId)
-  if (unnamed !== undefined) return err(unnamed)
+  const idProblem = checkBodyJobId(body, jobId)
+  if (idProblem !== undefined) return err(idProblem)
   const name = { namespace, jobId, version: body.JobVersion ?? 0 }
   const version = findVersion(context, name)
   if (version === undefined) return err(versionNotFound(name))
-  const marks = { Stable: body.Stable ?? false }
+  const annotations = { Stable: body.Stable ?? false }
   const { index, durable } = context.store.commit({
     by,
     cause: undefined,
-    changes: (stamp) => markedVersion(context, version, { marks, stamp }),
+    changes: (stamp) => annotateVersion(context, version, { annotations, stamp }),
   })
   await durable
   return ok({ index })

@@ -14,35 +14,35 @@ import {
   awaitsPromotion,
   isActiveDeployment,
   isParent,
-  promotesItself,
+  isAutoPromote,
   type AllocationRow,
 } from '../../model/index.ts'
 import { namespacedKey, type Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** A job with the state of what runs of it. */
+/** Status of a job with its allocations. */
 export function jobStatusRow(context: WorkloadContext, job: Job): JobStatusRow {
   const { store } = context
   const key = namespacedKey(job.Namespace, job.ID)
-  const rows = store.tables.allocations.rowsIn('job', key)
+  const rows = store.tables.allocations.rowsByIndex('job', key)
   return {
-    ...fieldsOf(context, job),
+    ...statusFieldsOf(context, job),
     Allocs: rows
       .filter((row) => row.CreateIndex >= job.CreateIndex)
-      .map((row) => allocationOf(row, context.clock.nowMs())),
+      .map((row) => allocationStatus(row, context.clock.nowMs())),
     ChildStatuses: isParent(job) ? childStatuses(store, key) : null,
   }
 }
 
 /**
- * The same with numbers in the place of lists, from the summary that is kept of every job: what a
- * row costs does not depend on how many allocations and children the job has.
+ * Status of a job with counts instead of lists, from the job summary: the cost of a row does not
+ * depend on the number of allocations and children.
  */
 export function jobCountsRow(context: WorkloadContext, job: Job): JobStatusRow {
   return {
-    ...fieldsOf(context, job),
+    ...statusFieldsOf(context, job),
     Allocs: [],
-    AllocCounts: countsOf(summaryOf(context.store, job)),
+    AllocCounts: allocationCounts(summaryOf(context.store, job)),
     ChildStatuses: isParent(job) ? [] : null,
     ChildCounts: isParent(job) ? (summaryOf(context.store, job)?.Children ?? NO_CHILDREN) : null,
   }
@@ -50,12 +50,12 @@ export function jobCountsRow(context: WorkloadContext, job: Job): JobStatusRow {
 
 const NO_CHILDREN = { Pending: 0, Running: 0, Dead: 0 } as const
 
-type Fields = Omit<JobStatusRow, 'Allocs' | 'ChildStatuses'>
+type JobStatusFields = Omit<JobStatusRow, 'Allocs' | 'ChildStatuses'>
 
-function fieldsOf({ store, view }: WorkloadContext, job: Job): Fields {
+function statusFieldsOf({ store, view }: WorkloadContext, job: Job): JobStatusFields {
   const latest = view.latestDeployment(job.Namespace, job.ID)
   const deployment = latest?.JobCreateIndex === job.CreateIndex ? latest : undefined
-  const wanted = job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
+  const requestedCount = job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
   const summary = summaryOf(store, job)
   return {
     ID: job.ID,
@@ -68,20 +68,20 @@ function fieldsOf({ store, view }: WorkloadContext, job: Job): Fields {
     Version: job.Version,
     SubmitTime: job.SubmitTime,
     ModifyIndex: job.ModifyIndex,
-    GroupCountSum: wanted,
+    GroupCountSum: requestedCount,
     ParentID: job.ParentID,
-    LatestDeployment: deployment === undefined ? null : deploymentOf(deployment),
+    LatestDeployment: deployment === undefined ? null : deploymentStatus(deployment),
     Stop: job.Stop,
     Status: job.Status,
     Health: jobHealth({
       job,
       isParent: isParent(job),
-      wanted: job.Type.startsWith('sys') ? 0 : wanted,
-      counts: countsOf(summary),
+      wanted: job.Type.startsWith('sys') ? 0 : requestedCount,
+      counts: allocationCounts(summary),
       children: summary?.Children ?? null,
       isDeploying: deployment !== undefined && isActiveDeployment(deployment),
       hasFailingChecks:
-        store.tables.service_registrations.countIn(
+        store.tables.service_registrations.countByIndex(
           'failingChecks',
           namespacedKey(job.Namespace, job.ID),
         ) > 0,
@@ -93,8 +93,8 @@ function summaryOf({ tables }: Store, { Namespace, ID }: Job): JobSummary | unde
   return tables.job_summaries.find(namespacedKey(Namespace, ID))
 }
 
-/** Over all groups. */
-function countsOf(summary: JobSummary | undefined): TaskGroupSummary {
+/** Sums the counts of all groups. */
+function allocationCounts(summary: JobSummary | undefined): TaskGroupSummary {
   const groups = Object.values(summary?.Summary ?? {})
   const sum = (count: keyof TaskGroupSummary): number =>
     groups.reduce((total, group) => total + group[count], 0)
@@ -109,7 +109,7 @@ function countsOf(summary: JobSummary | undefined): TaskGroupSummary {
   }
 }
 
-function allocationOf(row: AllocationRow, nowMs: number): JobStatusAllocation {
+function allocationStatus(row: AllocationRow, nowMs: number): JobStatusAllocation {
   return {
     ID: row.ID,
     Group: row.TaskGroup,
@@ -125,24 +125,24 @@ function allocationOf(row: AllocationRow, nowMs: number): JobStatusAllocation {
   }
 }
 
-/** Only the children that live are read: a parent may have made very many that are dead. */
+/** Reads only live children, because a parent may have very many dead ones. */
 function childStatuses(
   { tables: { jobs } }: Store,
   parentKey: string,
 ): JobStatusRow['ChildStatuses'] {
-  const live = jobs.rowsIn('liveChild', parentKey).map((child) => child.Status)
-  const dead = jobs.countIn('parent', parentKey) - live.length
+  const live = jobs.rowsByIndex('liveChild', parentKey).map((child) => child.Status)
+  const dead = jobs.countByIndex('parent', parentKey) - live.length
   return [...live, ...Array.from({ length: dead }, () => 'dead' as const)]
 }
 
-function deploymentOf(deployment: Deployment): JobStatusDeployment {
+function deploymentStatus(deployment: Deployment): JobStatusDeployment {
   return {
     ID: deployment.ID,
     IsActive: isActiveDeployment(deployment),
     JobVersion: deployment.JobVersion,
     Status: deployment.Status,
     StatusDescription: deployment.StatusDescription,
-    AllAutoPromote: promotesItself(deployment),
+    AllAutoPromote: isAutoPromote(deployment),
     RequiresPromotion: isActiveDeployment(deployment) && awaitsPromotion(deployment),
   }
 }

@@ -2,8 +2,8 @@ import type { Input, Job } from '@reeve/contract'
 import { Fault } from '@reeve/kit/fault.ts'
 import { namespacedKey, SYSTEM } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { NOTHING_WRITTEN } from '../guarding/verdict-record.ts'
-import { acceptJob, commitJob } from './register.ts'
+import { NO_VERDICT_CHANGES } from '../guarding/verdict-record.ts'
+import { canonicalizeAndValidate, commitJob } from './register.ts'
 
 /**
  * Registers a job that the server itself needs, without checking permissions or policies. An
@@ -15,13 +15,13 @@ export async function registerSystemJob(
 ): Promise<void> {
   const { ID, Namespace } = submitted
   if (context.store.tables.jobs.has(namespacedKey(Namespace, ID))) return
-  const job = acceptJob(context, submitted, Namespace)
+  const job = canonicalizeAndValidate(context, submitted, Namespace)
   if (!job.ok) throw new Fault('job-refused', job.error.message)
   await commitJob(context, SYSTEM, {
     job: job.value,
     current: undefined,
     priority: 0,
     source: undefined,
-    record: NOTHING_WRITTEN,
+    record: NO_VERDICT_CHANGES,
   })
 }

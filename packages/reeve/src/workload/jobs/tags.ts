@@ -4,15 +4,15 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { markedVersion, versionNotFound, versionsOf } from './versions.ts'
+import { annotateVersion, versionNotFound, versionsOf } from './versions.ts'
 
-export interface TagName {
+export interface VersionTagRef {
   readonly namespace: string
   readonly jobId: string
   readonly tag: string
 }
 
-export interface VersionTagged {
+export interface TagResult {
   readonly index: number
   readonly tag: JobVersionTag
 }
@@ -24,21 +24,21 @@ export interface VersionTagged {
 export async function tagVersion(
   context: WorkloadContext,
   { by }: Author,
-  name: TagName,
+  name: VersionTagRef,
   body: JobTagRequest,
-): Promise<Result<VersionTagged, Refusal>> {
+): Promise<Result<TagResult, Refusal>> {
   const Description = body.Description ?? ''
-  const unfit = checkTag(name.tag, Description)
-  if (unfit !== undefined) return invalid(unfit)
+  const problem = tagProblem(name.tag, Description)
+  if (problem !== undefined) return invalid(problem)
   const versions = versionsOf(context, name)
-  const wanted = { ...name, version: body.Version ?? versions.at(-1)?.Version ?? 0 }
-  const version = versions.find((row) => row.Version === wanted.version)
-  if (version === undefined) return err(versionNotFound(wanted))
-  const taken = checkOthers(
+  const versionRef = { ...name, version: body.Version ?? versions.at(-1)?.Version ?? 0 }
+  const version = versions.find((row) => row.Version === versionRef.version)
+  if (version === undefined) return err(versionNotFound(versionRef))
+  const conflict = tagConflict(
     versions.filter((row) => row !== version),
     name,
   )
-  if (taken !== undefined) return invalid(taken)
+  if (conflict !== undefined) return invalid(conflict)
   const tagAt = (timeMs: number): JobVersionTag => ({
     Name: name.tag,
     Description,
@@ -48,13 +48,16 @@ export async function tagVersion(
     by,
     cause: undefined,
     changes: (stamp) =>
-      markedVersion(context, version, { marks: { VersionTag: tagAt(stamp.timeMs) }, stamp }),
+      annotateVersion(context, version, {
+        annotations: { VersionTag: tagAt(stamp.timeMs) },
+        stamp,
+      }),
   })
   await durable
   return ok({ index, tag: tagAt(timeMs) })
 }
 
-function checkTag(tag: string, description: string): string | undefined {
+function tagProblem(tag: string, description: string): string | undefined {
   if (tag === '') return 'tag name is required'
   if (tag.length > LIMITS.pathParamCharsMax)
     return `tag name is longer than ${LIMITS.pathParamCharsMax} characters`
@@ -63,7 +66,7 @@ function checkTag(tag: string, description: string): string | undefined {
     : undefined
 }
 
-function checkOthers(others: readonly Job[], { jobId, tag }: TagName): string | undefined {
+function tagConflict(others: readonly Job[], { jobId, tag }: VersionTagRef): string | undefined {
   const tagged = others.filter((row) => row.VersionTag !== null)
   if (tagged.some((row) => row.VersionTag?.Name === tag))
     return `tag "${tag}" already exists on a different version of job "${jobId}"`
@@ -76,14 +79,15 @@ function checkOthers(others: readonly Job[], { jobId, tag }: TagName): string | 
 export async function untagVersion(
   context: WorkloadContext,
   { by }: Author,
-  name: TagName,
+  name: VersionTagRef,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const version = versionsOf(context, name).find((row) => row.VersionTag?.Name === name.tag)
   if (version === undefined) return err(tagNotFound(name.tag))
   const { index, durable } = context.store.commit({
     by,
     cause: undefined,
-    changes: (stamp) => markedVersion(context, version, { marks: { VersionTag: null }, stamp }),
+    changes: (stamp) =>
+      annotateVersion(context, version, { annotations: { VersionTag: null }, stamp }),
   })
   await durable
   return ok({ index })

@@ -15,9 +15,9 @@ import {
 import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { inSlices, type WorkOrigin } from '../work-origin.ts'
-import { examineSubmitted, type ExaminedJob } from './examine.ts'
-import { checkUpdate, namespaceOf, submittedProblem } from './register.ts'
-import { warningsNow } from './warnings.ts'
+import { validateSubmitted, type ValidatedJob } from './examine.ts'
+import { checkUpdate, namespaceOf, checkSubmittedJob } from './register.ts'
+import { registrationWarnings } from './warnings.ts'
 
 export interface ValidateRequest {
   /** Undefined if the request has none. */
@@ -33,7 +33,7 @@ export interface ValidateRequest {
  * successful response.
  */
 export async function validateSubmittedJob(
-  context: Pick<WorkloadContext, 'region' | 'store' | 'clock' | 'offsetAt'>,
+  context: Pick<WorkloadContext, 'region' | 'store' | 'clock' | 'utcOffsetAt'>,
   caller: Caller,
   request: ValidateRequest,
 ): Promise<Result<JobValidateResponse, Refusal>> {
@@ -44,43 +44,49 @@ export async function validateSubmittedJob(
   if (body.Job === undefined || body.Job === null) return invalid('Job must be specified')
   const size = jobSizeProblem(body.Job)
   if (size !== undefined)
-    return ok(answer({ text: formatMultiError([size]), list: [{ path: '', message: size }] }, []))
-  const examined = await examineSubmitted(context, body.Job, namespace, request.origin)
-  const { job } = examined
-  const problems = await findProblems(context, request, examined)
+    return ok(
+      validateResponse({ text: formatMultiError([size]), list: [{ path: '', message: size }] }, []),
+    )
+  const validated = await validateSubmitted(context, body.Job, namespace, request.origin)
+  const { job } = validated
+  const problems = await collectProblems(context, request, validated)
   // Warnings about launch times need a valid job.
-  const warnings = problems.list.length === 0 ? warningsNow(context, job) : jobWarnings(job)
-  return ok(answer(problems, warnings))
+  const warnings =
+    problems.list.length === 0 ? registrationWarnings(context, job) : jobWarnings(job)
+  return ok(validateResponse(problems, warnings))
 }
 
-function answer({ text, list }: JobProblems, warnings: readonly string[]): JobValidateResponse {
+function validateResponse(
+  { text, list }: JobProblems,
+  warnings: readonly string[],
+): JobValidateResponse {
   return {
     // True as with peers: a server has validated the job. Driver configuration is validated on the
     // node.
     DriverConfigValidated: true,
-    ValidationErrors: list.length === 0 ? null : list.map(problemText),
+    ValidationErrors: list.length === 0 ? null : list.map(formatProblem),
     Error: text,
     Warnings: formatWarnings(warnings),
   }
 }
 
-async function findProblems(
+async function collectProblems(
   { store }: Pick<WorkloadContext, 'store'>,
   { body, origin }: ValidateRequest,
-  { job, problems, unwanted }: ExaminedJob,
+  { job, problems, namespaceError }: ValidatedJob,
 ): Promise<JobProblems> {
   const current = store.tables.jobs.find(namespacedKey(job.Namespace, job.ID))
-  const told = new Set(problems.list.map(({ message }) => message))
-  const refusals = [unwanted, checkUpdate(job, current)].map((one) => one?.message)
-  const others = [submittedProblem(body?.Job ?? {}), ...refusals]
-    .filter((message) => message !== undefined && !told.has(message))
+  const reportedMessages = new Set(problems.list.map(({ message }) => message))
+  const refusals = [namespaceError, checkUpdate(job, current)].map((one) => one?.message)
+  const additional = [checkSubmittedJob(body?.Job ?? {}), ...refusals]
+    .filter((message) => message !== undefined && !reportedMessages.has(message))
     .map((message = '') => ({ path: '', message }))
-  if (others.length === 0) return problems
-  return await inSlices(validateJobSteps(job, { others }), origin)
+  if (additional.length === 0) return problems
+  return await inSlices(validateJobSteps(job, { additionalProblems: additional }), origin)
 }
 
 /** Formats `TaskGroups[0].Tasks[1].Driver: Missing task driver`. */
-function problemText({ path, message }: JobProblem): string {
+function formatProblem({ path, message }: JobProblem): string {
   return path === '' ? message : `${path}: ${message}`
 }
 

@@ -13,7 +13,7 @@ import {
 import type { WorkloadContext } from '../context.ts'
 
 /** Identifies a version of a job. */
-export interface VersionName {
+export interface JobVersionRef {
   readonly namespace: string
   readonly jobId: string
   readonly version: number
@@ -45,26 +45,26 @@ export function versionKeysOf(
   jobKey: string,
 ): readonly string[] {
   const { jobs, job_versions } = tables
-  const registeredAt = jobs.find(jobKey)?.CreateIndex
-  return [...job_versions.keysIn('job', jobKey)]
-    .filter((key) => job_versions.find(key)?.CreateIndex === registeredAt)
+  const registeredIndex = jobs.find(jobKey)?.CreateIndex
+  return [...job_versions.keysByIndex('job', jobKey)]
+    .filter((key) => job_versions.find(key)?.CreateIndex === registeredIndex)
     .toSorted(compareText)
 }
 
 export function versionsOf(
   { store }: WorkloadContext,
-  { namespace, jobId }: Omit<VersionName, 'version'>,
+  { namespace, jobId }: Omit<JobVersionRef, 'version'>,
 ): readonly Job[] {
   const { job_versions } = store.tables
   return versionKeysOf(store, namespacedKey(namespace, jobId)).map((key) => job_versions.get(key))
 }
 
-export function findVersion(context: WorkloadContext, name: VersionName): Job | undefined {
+export function findVersion(context: WorkloadContext, name: JobVersionRef): Job | undefined {
   return versionsOf(context, name).find((row) => row.Version === name.version)
 }
 
 /** Returns one error for an unknown job and an unknown version. */
-export function versionNotFound({ namespace, jobId, version }: VersionName): Refusal {
+export function versionNotFound({ namespace, jobId, version }: JobVersionRef): Refusal {
   return refusal(
     'job-version-not-found',
     `job "${jobId}" in namespace "${namespace}" at version ${version} not found`,
@@ -72,20 +72,20 @@ export function versionNotFound({ namespace, jobId, version }: VersionName): Ref
 }
 
 /**
- * Returns a version with other marks: neither a new version nor another specification. The job has
- * the marks of its current version.
+ * Returns the rows that change the annotations of a version, which creates no new version and does
+ * not change the specification. The job row has the annotations of its current version.
  */
-export function markedVersion(
+export function annotateVersion(
   context: WorkloadContext,
   version: Job,
   {
-    marks,
+    annotations,
     stamp,
-  }: { readonly marks: Partial<Pick<Job, 'Stable' | 'VersionTag'>>; readonly stamp: Stamp },
+  }: { readonly annotations: Partial<Pick<Job, 'Stable' | 'VersionTag'>>; readonly stamp: Stamp },
 ): Change[] {
   const job = context.store.tables.jobs.get(namespacedKey(version.Namespace, version.ID))
   return [
-    put('job_versions', { ...version, ...marks, ModifyIndex: stamp.index }),
-    ...(job.Version === version.Version ? [put('jobs', { ...job, ...marks })] : []),
+    put('job_versions', { ...version, ...annotations, ModifyIndex: stamp.index }),
+    ...(job.Version === version.Version ? [put('jobs', { ...job, ...annotations })] : []),
   ]
 }

@@ -11,7 +11,7 @@ export function mayUseVolumes(
   job: Pick<Input<Job>, 'TaskGroups'> | null | undefined,
 ): boolean {
   return (job?.TaskGroups ?? []).every(
-    (group) => mayMount(grants, namespace, group) && mayProvide(grants, namespace, group),
+    (group) => mayMount(grants, namespace, group) && mayRunStoragePlugins(grants, namespace, group),
   )
 }
 
@@ -24,7 +24,11 @@ function mayMount(grants: Grants, namespace: string, { Volumes }: Input<TaskGrou
   })
 }
 
-function mayProvide(grants: Grants, namespace: string, { Tasks }: Input<TaskGroup>): boolean {
+function mayRunStoragePlugins(
+  grants: Grants,
+  namespace: string,
+  { Tasks }: Input<TaskGroup>,
+): boolean {
   const isPlugin = (Tasks ?? []).some((task) => Boolean(task.CSIPluginConfig))
   return !isPlugin || grants.allows(namespace, 'csi-register-plugin')
 }

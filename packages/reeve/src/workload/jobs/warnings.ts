@@ -1,15 +1,15 @@
 import type { Job } from '@reeve/contract'
-import { isLaunchedByTime, jobWarnings, nextLaunchMs } from '../../model/index.ts'
+import { isActivePeriodic, jobWarnings, nextLaunchMs } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 /** Returns the current warnings of a valid job. */
-export function warningsNow(
-  { clock, offsetAt }: Pick<WorkloadContext, 'clock' | 'offsetAt'>,
+export function registrationWarnings(
+  { clock, utcOffsetAt }: Pick<WorkloadContext, 'clock' | 'utcOffsetAt'>,
   job: Job,
 ): readonly string[] {
   const warnings = jobWarnings(job)
-  if (job.Periodic === null || !isLaunchedByTime(job)) return warnings
-  const launchMs = nextLaunchMs(job.Periodic, clock.nowMs(), offsetAt)
+  if (job.Periodic === null || !isActivePeriodic(job)) return warnings
+  const launchMs = nextLaunchMs(job.Periodic, clock.nowMs(), utcOffsetAt)
   return launchMs === undefined ? [...warnings, NEVER_LAUNCHED] : warnings
 }
 

@@ -3,19 +3,18 @@ import { blake2b256 } from '@reeve/kit/hash.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 
 /**
- * Attributes and meta whose name starts so differ on every node and would make every node its own
- * class.
+ * Prefix of attributes and meta that are unique per node and would make every node its own class.
  */
-const UNIQUE_PREFIX = 'unique.'
+const UNIQUE_NAME_PREFIX = 'unique.'
 
 /**
- * Nodes of one class are alike for the scheduler, so that what one of them refused need not be
- * asked of the others (reference: computed class).
+ * Hash of the properties relevant for scheduling. Nodes of one class are interchangeable for the
+ * scheduler, so a node rejected by a constraint need not be checked again for the others.
  */
 export function computedClass(node: NodeRegistration): string {
-  const shared = (map: Readonly<Record<string, string>> | null): [string, string][] =>
+  const sharedEntries = (map: Readonly<Record<string, string>> | null): [string, string][] =>
     Object.entries(map ?? {})
-      .filter(([name]) => !name.startsWith(UNIQUE_PREFIX))
+      .filter(([name]) => !name.startsWith(UNIQUE_NAME_PREFIX))
       .toSorted(([a], [b]) => compareText(a, b))
   const drivers = Object.entries(node.Drivers)
     .filter(([, driver]) => driver.Detected && driver.Healthy)
@@ -26,14 +25,14 @@ export function computedClass(node: NodeRegistration): string {
     device.Type,
     device.Name,
   ])
-  const facts = [
+  const fields = [
     node.Datacenter,
     node.NodePool,
     node.NodeClass,
-    shared(node.Attributes),
-    shared(node.Meta),
+    sharedEntries(node.Attributes),
+    sharedEntries(node.Meta),
     drivers,
     devices,
   ]
-  return `v1:${blake2b256(JSON.stringify(facts)).slice(0, 22)}`
+  return `v1:${blake2b256(JSON.stringify(fields)).slice(0, 22)}`
 }

@@ -6,17 +6,17 @@ import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import { put } from '../../state/index.ts'
 import { aJob, anAllocation, anId } from '../../../test/build/index.ts'
 import { aStore } from '../../../test/build/store.ts'
-import { desiredTexts, JobTexts, type Desired } from './desired-texts.ts'
+import { encodeDesiredState, JobJsonCache, type NodeDesiredState } from './desired-texts.ts'
 
 const web = { ...aJob(), ID: 'web' }
 const api = { ...aJob(), ID: 'api' }
 
-async function read(desired: Partial<Desired>): Promise<readonly DesiredMessage[]> {
+async function read(desired: Partial<NodeDesiredState>): Promise<readonly DesiredMessage[]> {
   const { store } = await aStore()
   const changes = () => [web, api].map((job) => put('job_versions', job))
   await store.commit({ by: 'system', cause: undefined, changes }).durable
   const whole = { full: false, index: 9, rows: [], removed: [], ...desired }
-  return desiredTexts(new JobTexts(store.tables), whole).map((text) => {
+  return encodeDesiredState(new JobJsonCache(store.tables), whole).map((text) => {
     const message: unknown = JSON.parse(joinChunks(text))
     assert.ok(Value.Check(DesiredMessage, message))
     return message
@@ -28,13 +28,13 @@ function rows(job: typeof web, count: number) {
   return Array.from({ length: count }, (_, n) => anAllocation({ job, JobID, ID: anId('alloc', n) }))
 }
 
-test('desired: an empty listing is said too', async () => {
+test('desired state: an empty full sync is sent too', async () => {
   assert.deepEqual(await read({ full: true }), [
     { kind: 'desired', full: true, more: false, index: 9, allocations: [], removed: [] },
   ])
 })
 
-test('desired: allocations of one job carry it once in a message', async () => {
+test('desired state: a message contains each job once', async () => {
   const [message, ...others] = await read({ rows: [...rows(web, 3), ...rows(api, 2)] })
   assert.deepEqual(others, [])
   assert.deepEqual(
@@ -49,7 +49,7 @@ test('desired: allocations of one job carry it once in a message', async () => {
   )
 })
 
-test('desired: a long listing goes on in further messages, each with its jobs', async () => {
+test('desired state: a long full sync is split into messages, each with its jobs', async () => {
   const messages = await read({ full: true, rows: rows(web, 450), removed: ['gone'] })
   assert.deepEqual(
     messages.map(({ allocations, more, removed }) => [allocations.length, more, removed]),
@@ -62,7 +62,7 @@ test('desired: a long listing goes on in further messages, each with its jobs', 
   for (const { allocations } of messages) assert.equal(allocations[0]?.job?.ID, 'web')
 })
 
-test('desired: an allocation whose version is gone is left out', async () => {
+test('desired state: an allocation without its job version is omitted', async () => {
   const other = { ...aJob(), ID: 'purged' }
   const [message] = await read({ rows: [...rows(other, 1), ...rows(web, 1)] })
   assert.deepEqual(

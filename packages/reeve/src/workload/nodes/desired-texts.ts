@@ -3,7 +3,7 @@ import { assignedAllocation, type AllocationRow } from '../../model/index.ts'
 import { jobVersionKey, type Tables } from '../../state/index.ts'
 
 /** Desired state for one node: its full set of allocations, or the changes. */
-export interface Desired {
+export interface NodeDesiredState {
   readonly full: boolean
   /** Index of the state. */
   readonly index: number
@@ -27,14 +27,17 @@ const MESSAGE_CHARS_TARGET = 2 * 1024 * 1024
  * the work of a server that places thousands of them a second. At least one message, so that an
  * empty listing is sent too.
  */
-export function desiredTexts(jobs: JobTexts, desired: Desired): readonly StringChunks[] {
-  const messages = messagesOf(jobs, desired.rows)
+export function encodeDesiredState(
+  jobs: JobJsonCache,
+  desired: NodeDesiredState,
+): readonly StringChunks[] {
+  const messages = buildMessages(jobs, desired.rows)
   const { full, index, removed, traces } = desired
-  const traced = traces === undefined ? '' : `,"traces":${JSON.stringify(traces)}`
+  const tracesJson = traces === undefined ? '' : `,"traces":${JSON.stringify(traces)}`
   return messages.map(({ entries }, i) => {
     const more = i < messages.length - 1
-    const head = `{"kind":"desired","full":${full},"more":${more},"index":${index}${i === 0 ? traced : ''}`
-    entries[0] = `${head},"allocations":[`
+    const header = `{"kind":"desired","full":${full},"more":${more},"index":${index}${i === 0 ? tracesJson : ''}`
+    entries[0] = `${header},"allocations":[`
     entries.push(`],"removed":${JSON.stringify(more ? [] : removed)}}`)
     return entries
   })
@@ -44,24 +47,24 @@ export function desiredTexts(jobs: JobTexts, desired: Desired): readonly StringC
  * Texts of jobs, each assembled once: allocations of one job are sent to many nodes at nearly the
  * same time. Valid for one tick.
  */
-export class JobTexts {
+export class JobJsonCache {
   readonly #versions: Tables['job_versions']
-  readonly #texts = new Map<string, string>()
+  readonly #json = new Map<string, string>()
 
   constructor({ job_versions: versions }: Pick<Tables, 'job_versions'>) {
     this.#versions = versions
   }
 
   find(key: string): string | undefined {
-    const known = this.#texts.get(key)
-    if (known !== undefined) return known
-    const text = this.#versions.bodyOf(key)
-    if (text !== undefined) this.#texts.set(key, text)
+    const cached = this.#json.get(key)
+    if (cached !== undefined) return cached
+    const text = this.#versions.rowJsonOf(key)
+    if (text !== undefined) this.#json.set(key, text)
     return text
   }
 }
 
-interface Message {
+interface DesiredMessage {
   /** Parts of the text. The first is reserved for the head. */
   readonly entries: string[]
   chars: number
@@ -70,7 +73,7 @@ interface Message {
   readonly positions: Map<string, number>
 }
 
-function emptyMessage(): Message {
+function newMessage(): DesiredMessage {
   return { entries: [''], chars: 0, count: 0, positions: new Map() }
 }
 
@@ -78,8 +81,11 @@ function emptyMessage(): Message {
  * Returns the messages for some allocations. An allocation whose job version is missing cannot run
  * and is skipped.
  */
-function messagesOf(jobs: JobTexts, rows: readonly AllocationRow[]): readonly Message[] {
-  let message = emptyMessage()
+function buildMessages(
+  jobs: JobJsonCache,
+  rows: readonly AllocationRow[],
+): readonly DesiredMessage[] {
+  let message = newMessage()
   const messages = [message]
   for (const row of rows) {
     const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
@@ -89,7 +95,7 @@ function messagesOf(jobs: JobTexts, rows: readonly AllocationRow[]): readonly Me
     const chars = allocation.length + job.length
     const isTooLong = message.count > 0 && message.chars + chars > MESSAGE_CHARS_TARGET
     if (message.count >= ALLOCATIONS_PER_MESSAGE || isTooLong) {
-      message = emptyMessage()
+      message = newMessage()
       messages.push(message)
     }
     addEntry(message, { allocation, key, job })
@@ -97,14 +103,14 @@ function messagesOf(jobs: JobTexts, rows: readonly AllocationRow[]): readonly Me
   return messages
 }
 
-interface EntryTexts {
+interface EntryJson {
   readonly allocation: string
   /** Key of the job version. */
   readonly key: string
   readonly job: string
 }
 
-function addEntry(message: Message, { allocation, key, job }: EntryTexts): void {
+function addEntry(message: DesiredMessage, { allocation, key, job }: EntryJson): void {
   const { entries, positions, count } = message
   const first = positions.get(key)
   entries.push(count === 0 ? '{"allocation":' : ',{"allocation":', allocation)

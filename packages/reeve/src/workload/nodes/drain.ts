@@ -4,8 +4,8 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, withNodeEvent, type NodeRow, type Refusal } from '../../model/index.ts'
 import type { Stamp } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
-import { textMap } from '../text-map.ts'
-import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
+import { stringMap } from '../text-map.ts'
+import { commitNode, findNode, unchangedNode, type NodeWriteResult } from './node-writes.ts'
 
 /** Maximum deadline: later times cannot be formatted, and a hundred years is as good as none. */
 const DEADLINE_MS_MAX = 100 * 366 * 24 * 3_600_000
@@ -23,7 +23,7 @@ export async function drainNode(
   context: WorkloadContext,
   caller: RequestCaller,
   { nodeId, body }: DrainRequest,
-): Promise<Result<NodeWritten, Refusal>> {
+): Promise<Result<NodeWriteResult, Refusal>> {
   const found = findNode(context, nodeId)
   if (!found.ok) return found
   const node = found.value
@@ -31,10 +31,10 @@ export async function drainNode(
   const deadlineNs = spec?.Deadline ?? 0
   if (msFromNs(deadlineNs) > DEADLINE_MS_MAX)
     return err(refusal('invalid-input', 'drain deadline is more than 100 years away'))
-  const wish = {
+  const settings = {
     deadlineNs,
     ignoreSystemJobs: spec?.IgnoreSystemJobs ?? false,
-    meta: textMap(body.Meta),
+    meta: stringMap(body.Meta),
     accessorId: caller.accessorId,
   }
   if (spec !== undefined)
@@ -42,37 +42,37 @@ export async function drainNode(
       await commitNode(context, caller, {
         node,
         cause: 'NodeDrain',
-        next: (stamp) => drainingRow(node, wish, stamp),
-        evaluates: false,
+        next: (stamp) => withDrain(node, settings, stamp),
+        createsEvaluations: false,
       }),
     )
   const becomesEligible = body.MarkEligible === true && node.SchedulingEligibility !== 'eligible'
-  if (node.DrainStrategy === null && !becomesEligible) return ok(await unchanged(context, node))
+  if (node.DrainStrategy === null && !becomesEligible) return ok(await unchangedNode(context, node))
   return ok(
     await commitNode(context, caller, {
       node,
       cause: 'NodeDrain',
-      next: (stamp) => undrainedRow(node, { ...wish, becomesEligible }, stamp),
-      evaluates: becomesEligible,
+      next: (stamp) => withoutDrain(node, { ...settings, becomesEligible }, stamp),
+      createsEvaluations: becomesEligible,
     }),
   )
 }
 
-interface DrainWish {
+interface DrainSettings {
   readonly deadlineNs: number
   readonly ignoreSystemJobs: boolean
   readonly meta: Readonly<Record<string, string>> | null
   readonly accessorId: string
 }
 
-function drainingRow(node: NodeRow, wish: DrainWish, stamp: Stamp): NodeRow {
+function withDrain(node: NodeRow, settings: DrainSettings, stamp: Stamp): NodeRow {
   const now = isoFromMs(stamp.timeMs)
-  const { deadlineNs } = wish
+  const { deadlineNs } = settings
   // A changed drain keeps its start time.
   const startedAt = node.DrainStrategy?.StartedAt ?? now
   const strategy: DrainStrategy = {
     Deadline: deadlineNs,
-    IgnoreSystemJobs: wish.ignoreSystemJobs,
+    IgnoreSystemJobs: settings.ignoreSystemJobs,
     ForceDeadline: deadlineNs > 0 ? isoFromMs(stamp.timeMs + msFromNs(deadlineNs)) : ZERO_TIME,
     StartedAt: startedAt,
   }
@@ -86,17 +86,17 @@ function drainingRow(node: NodeRow, wish: DrainWish, stamp: Stamp): NodeRow {
       StartedAt: startedAt,
       UpdatedAt: now,
       Status: 'draining',
-      AccessorID: wish.accessorId,
-      Meta: wish.meta,
+      AccessorID: settings.accessorId,
+      Meta: settings.meta,
     },
     Events: withNodeEvent(node.Events, { subsystem: 'Drain', message }, stamp),
   }
 }
 
 /** Returns the node after a drain was ended early or the node was only marked eligible. */
-function undrainedRow(
+function withoutDrain(
   node: NodeRow,
-  wish: DrainWish & { readonly becomesEligible: boolean },
+  settings: DrainSettings & { readonly becomesEligible: boolean },
   stamp: Stamp,
 ): NodeRow {
   const wasDraining = node.DrainStrategy !== null
@@ -105,23 +105,23 @@ function undrainedRow(
     ...node,
     Drain: false,
     DrainStrategy: null,
-    SchedulingEligibility: wish.becomesEligible ? 'eligible' : node.SchedulingEligibility,
-    LastDrain: wasDraining ? canceled(node.LastDrain, wish, stamp) : node.LastDrain,
+    SchedulingEligibility: settings.becomesEligible ? 'eligible' : node.SchedulingEligibility,
+    LastDrain: wasDraining ? withCanceledDrain(node.LastDrain, settings, stamp) : node.LastDrain,
     Events: withNodeEvent(node.Events, { subsystem: 'Drain', message }, stamp),
   }
 }
 
-function canceled(
-  last: DrainMetadata | null,
-  { accessorId, meta }: DrainWish,
+function withCanceledDrain(
+  lastDrain: DrainMetadata | null,
+  { accessorId, meta }: DrainSettings,
   { timeMs }: Stamp,
 ): DrainMetadata | null {
-  if (last === null) return null
+  if (lastDrain === null) return null
   return {
-    ...last,
+    ...lastDrain,
     UpdatedAt: isoFromMs(timeMs),
     Status: 'canceled',
     AccessorID: accessorId,
-    Meta: meta ?? last.Meta,
+    Meta: meta ?? lastDrain.Meta,
   }
 }

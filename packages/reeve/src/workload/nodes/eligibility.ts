@@ -3,7 +3,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, withNodeEvent, type Refusal } from '../../model/index.ts'
 import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
+import { commitNode, findNode, unchangedNode, type NodeWriteResult } from './node-writes.ts'
 
 /** Maximum number of characters of an unknown value in an error. */
 const SHOWN_MAX = 64
@@ -16,29 +16,29 @@ export async function setEligibility(
   context: WorkloadContext,
   author: Author,
   nodeId: string,
-  wanted: string,
-): Promise<Result<NodeWritten, Refusal>> {
+  requested: string,
+): Promise<Result<NodeWriteResult, Refusal>> {
   const found = findNode(context, nodeId)
   if (!found.ok) return found
   const node = found.value
-  if (!isEligibility(wanted))
-    return invalid(`invalid scheduling eligibility "${wanted.slice(0, SHOWN_MAX)}"`)
-  if (wanted === 'eligible' && node.DrainStrategy !== null)
+  if (!isEligibility(requested))
+    return invalid(`invalid scheduling eligibility "${requested.slice(0, SHOWN_MAX)}"`)
+  if (requested === 'eligible' && node.DrainStrategy !== null)
     return invalid("can not set node's scheduling eligibility to eligible while it is draining")
-  if (wanted === node.SchedulingEligibility) return ok(await unchanged(context, node))
+  if (requested === node.SchedulingEligibility) return ok(await unchangedNode(context, node))
   const event = {
     subsystem: 'Cluster',
-    message: `Node marked as ${wanted} for scheduling`,
+    message: `Node marked as ${requested} for scheduling`,
   } as const
   const written = await commitNode(context, author, {
     node,
     cause: 'NodeEligibility',
     next: (stamp) => ({
       ...node,
-      SchedulingEligibility: wanted,
+      SchedulingEligibility: requested,
       Events: withNodeEvent(node.Events, event, stamp),
     }),
-    evaluates: wanted === 'eligible',
+    createsEvaluations: requested === 'eligible',
   })
   return ok(written)
 }

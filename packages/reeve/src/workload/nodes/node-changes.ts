@@ -1,13 +1,16 @@
 import type { Node } from '@reeve/contract'
 import { isEqual, type NodeRow } from '../../model/index.ts'
 
-type Described = Pick<NodeRow, 'Drivers' | 'NodeResources' | (typeof FIELDS)[number]>
+type NodeDescription = Pick<
+  NodeRow,
+  'Drivers' | 'NodeResources' | (typeof CONSTRAINT_FIELDS)[number]
+>
 
 /**
  * Fields that jobs can reference in constraints; a change of capacity alone only unblocks
  * evaluations.
  */
-const FIELDS = [
+const CONSTRAINT_FIELDS = [
   'Name',
   'Datacenter',
   'NodePool',
@@ -18,16 +21,16 @@ const FIELDS = [
 ] as const satisfies readonly (keyof Node)[]
 
 /** Reports whether a change of a node's description requires evaluating the jobs on it. */
-export function mattersToJobs(before: Described, after: Described): boolean {
+export function affectsPlacement(before: NodeDescription, after: NodeDescription): boolean {
   return (
-    FIELDS.some((name) => !isEqual(before[name], after[name])) ||
-    !isEqual(driversOf(before), driversOf(after)) ||
+    CONSTRAINT_FIELDS.some((name) => !isEqual(before[name], after[name])) ||
+    !isEqual(comparableDrivers(before), comparableDrivers(after)) ||
     !isEqual(before.NodeResources.Devices, after.NodeResources.Devices)
   )
 }
 
 /** Removes the time and description of driver fingerprints, which are no change. */
-function driversOf({ Drivers }: Pick<NodeRow, 'Drivers'>): object {
+function comparableDrivers({ Drivers }: Pick<NodeRow, 'Drivers'>): object {
   return Object.fromEntries(
     Object.entries(Drivers).map(([name, { Attributes, Detected, Healthy }]) => [
       name,

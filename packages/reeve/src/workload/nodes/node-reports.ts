@@ -5,7 +5,7 @@ import { updateAllocations, type NodeReport } from './update-allocations.ts'
 /** Maximum number of allocations in one commit: larger ones would delay other requests. */
 const UPDATES_PER_COMMIT = 500
 
-interface Gathered {
+interface ReportBatch {
   readonly reports: NodeReport[]
   updates: number
   readonly done: PromiseWithResolvers<void>
@@ -16,9 +16,9 @@ interface Gathered {
  * which report at the same time: reports of one tick share a commit, which writes each job's
  * summary once.
  */
-export class NodeReports {
+export class NodeReportBatcher {
   readonly #context: WorkloadContext
-  #gathered: Gathered | undefined
+  #currentBatch: ReportBatch | undefined
 
   constructor(context: WorkloadContext) {
     this.#context = context
@@ -26,24 +26,24 @@ export class NodeReports {
 
   /** Resolves when the report is durable. Rejects with the fault of the storage. */
   report(nodeId: string, updates: readonly AllocationUpdate[]): Promise<void> {
-    const gathered = (this.#gathered ??= this.#begin())
-    gathered.reports.push({ nodeId, updates })
-    gathered.updates += updates.length
-    if (gathered.updates >= UPDATES_PER_COMMIT) this.#commit(gathered)
-    return gathered.done.promise
+    const batch = (this.#currentBatch ??= this.#startBatch())
+    batch.reports.push({ nodeId, updates })
+    batch.updates += updates.length
+    if (batch.updates >= UPDATES_PER_COMMIT) this.#commit(batch)
+    return batch.done.promise
   }
 
-  #begin(): Gathered {
-    const gathered = { reports: [], updates: 0, done: Promise.withResolvers<void>() }
+  #startBatch(): ReportBatch {
+    const batch = { reports: [], updates: 0, done: Promise.withResolvers<void>() }
     // Include all reports that have already arrived.
-    setImmediate(() => this.#commit(gathered))
-    return gathered
+    setImmediate(() => this.#commit(batch))
+    return batch
   }
 
-  #commit(gathered: Gathered): void {
-    if (this.#gathered !== gathered) return
-    this.#gathered = undefined
-    const { resolve, reject } = gathered.done
-    updateAllocations(this.#context, gathered.reports).then(resolve, reject)
+  #commit(batch: ReportBatch): void {
+    if (this.#currentBatch !== batch) return
+    this.#currentBatch = undefined
+    const { resolve, reject } = batch.done
+    updateAllocations(this.#context, batch.reports).then(resolve, reject)
   }
 }

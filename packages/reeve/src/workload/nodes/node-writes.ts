@@ -4,7 +4,7 @@ import {
   nodeEvaluations,
   put,
   remove,
-  withJobRows,
+  withDerivedRows,
   withVolumeRows,
   type Author,
   type Cause,
@@ -16,7 +16,7 @@ import type { WorkloadContext } from '../context.ts'
 export const NODE_NOT_FOUND: Refusal = refusal('node-not-found', 'node not found')
 
 /** Result of a write to a node. */
-export interface NodeWritten {
+export interface NodeWriteResult {
   /** The created evaluations, one per affected job. */
   readonly evalIds: readonly string[]
   readonly evalCreateIndex: number
@@ -33,10 +33,13 @@ export function findNode({ store }: WorkloadContext, id: string): Result<NodeRow
 }
 
 /** Returns the result of a write that changes nothing. */
-export async function unchanged(context: WorkloadContext, node: NodeRow): Promise<NodeWritten> {
+export async function unchangedNode(
+  context: WorkloadContext,
+  node: NodeRow,
+): Promise<NodeWriteResult> {
   // Read the index before awaiting; later commits may not be durable yet.
   const { index } = context.store
-  await context.store.settled()
+  await context.store.whenDurable()
   return { evalIds: [], evalCreateIndex: 0, nodeModifyIndex: node.ModifyIndex, index }
 }
 
@@ -46,28 +49,30 @@ export interface NodeCommit {
   /** The new row; undefined if the node is unchanged. */
   readonly next?: ((stamp: Stamp) => NodeRow) | 'removed'
   /** Whether to evaluate the jobs that depend on the node. */
-  readonly evaluates: boolean
+  readonly createsEvaluations: boolean
   /** Additional changes of the commit. */
-  readonly also?: readonly Change[]
+  readonly extraChanges?: readonly Change[]
 }
 
 /** Commits a change of a node with the evaluations that follow from it. */
 export async function commitNode(
   context: WorkloadContext,
   { by }: Author,
-  { node, cause, next, evaluates, also = [] }: NodeCommit,
-): Promise<NodeWritten> {
+  { node, cause, next, createsEvaluations, extraChanges = [] }: NodeCommit,
+): Promise<NodeWriteResult> {
   const { store, ids } = context
   const evalIds: string[] = []
   const { index, durable } = store.commit({
     by,
     cause,
     changes: (stamp) => {
-      const evaluations = evaluates ? nodeEvaluations(store.tables, node, { stamp, ids }) : []
+      const evaluations = createsEvaluations
+        ? nodeEvaluations(store.tables, node, { stamp, ids })
+        : []
       for (const { table, row } of evaluations)
         if (table === 'evaluations' && row) evalIds.push(row.ID)
-      const changes = withVolumeRows(store.tables, nodeChanges(node, next, stamp), stamp)
-      return withJobRows(store.tables, [...changes, ...also, ...evaluations])
+      const changes = withVolumeRows(store.tables, nodeRowChanges(node, next, stamp), stamp)
+      return withDerivedRows(store.tables, [...changes, ...extraChanges, ...evaluations])
     },
   })
   await durable
@@ -79,7 +84,7 @@ export async function commitNode(
   }
 }
 
-function nodeChanges(node: NodeRow, next: NodeCommit['next'], stamp: Stamp): Change[] {
+function nodeRowChanges(node: NodeRow, next: NodeCommit['next'], stamp: Stamp): Change[] {
   if (next === undefined) return []
   return [next === 'removed' ? remove('nodes', node.ID) : put('nodes', next(stamp))]
 }

@@ -3,10 +3,10 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import {
   isClientTerminal,
   newEvaluation,
-  taskStatesView,
+  expandTaskStates,
   type AllocationRow,
 } from '../../model/index.ts'
-import { reschedules } from '../../scheduler/index.ts'
+import { isReschedulingEnabled } from '../../scheduler/index.ts'
 import {
   isOpenEvaluation,
   jobVersionKey,
@@ -25,10 +25,10 @@ export interface ReportedChange {
 }
 
 /** Triggers by precedence: one evaluation serves all reports about a job in one commit. */
-const TRIGGERS = ['job-deregister', 'reconnect', 'alloc-failure'] as const
-type ReportTrigger = (typeof TRIGGERS)[number]
+const TRIGGERS_BY_PRECEDENCE = ['job-deregister', 'reconnect', 'alloc-failure'] as const
+type ReportTrigger = (typeof TRIGGERS_BY_PRECEDENCE)[number]
 
-interface Wake {
+interface EvaluationTrigger {
   readonly job: Job
   readonly trigger: ReportTrigger
 }
@@ -37,20 +37,20 @@ interface Wake {
  * Returns the evaluations that follow from node reports: each affected job is evaluated once, and
  * evaluations that only waited for a disconnected node are cancelled.
  */
-export function reportEvaluations(
+export function evaluationsForReports(
   { store: { tables }, ids }: WorkloadContext,
   changes: readonly ReportedChange[],
   stamp: Stamp,
 ): Change[] {
-  const wakes = new Map<string, Wake>()
+  const triggers = new Map<string, EvaluationTrigger>()
   for (const change of changes) {
-    const wake = wakeFor(tables, change)
+    const wake = triggerForReport(tables, change)
     if (wake === undefined) continue
     const key = namespacedKey(change.row.Namespace, change.row.JobID)
-    const known = wakes.get(key)
-    if (known === undefined || rank(wake) < rank(known)) wakes.set(key, wake)
+    const existing = triggers.get(key)
+    if (existing === undefined || triggerRank(wake) < triggerRank(existing)) triggers.set(key, wake)
   }
-  const made = [...wakes.values()].map(({ job, trigger }) =>
+  const created = [...triggers.values()].map(({ job, trigger }) =>
     newEvaluation(job, {
       id: ids.uuid(),
       trigger,
@@ -58,8 +58,8 @@ export function reportEvaluations(
       jobModifyIndex: job.JobModifyIndex,
     }),
   )
-  const given = needlessFollowUps(tables, changes, stamp)
-  return [...made, ...given].map((row) => put('evaluations', row))
+  const canceled = obsoleteFollowUps(tables, changes, stamp)
+  return [...created, ...canceled].map((row) => put('evaluations', row))
 }
 
 /**
@@ -67,15 +67,18 @@ export function reportEvaluations(
  * servers.
  */
 export function isOrphaned({ jobs }: Tables, row: AllocationRow): boolean {
-  const isOver = row.DesiredStatus === 'run' && isClientTerminal(row)
-  return isOver && !jobs.has(namespacedKey(row.Namespace, row.JobID))
+  const hasEndedByItself = row.DesiredStatus === 'run' && isClientTerminal(row)
+  return hasEndedByItself && !jobs.has(namespacedKey(row.Namespace, row.JobID))
 }
 
-function rank({ trigger }: Wake): number {
-  return TRIGGERS.indexOf(trigger)
+function triggerRank({ trigger }: EvaluationTrigger): number {
+  return TRIGGERS_BY_PRECEDENCE.indexOf(trigger)
 }
 
-function wakeFor(tables: Tables, { before, row }: ReportedChange): Wake | undefined {
+function triggerForReport(
+  tables: Tables,
+  { before, row }: ReportedChange,
+): EvaluationTrigger | undefined {
   if (before.DesiredStatus !== 'run') return undefined
   const job = tables.jobs.find(namespacedKey(row.Namespace, row.JobID))
   if (job === undefined) {
@@ -83,35 +86,36 @@ function wakeFor(tables: Tables, { before, row }: ReportedChange): Wake | undefi
     const isOver = isOrphaned(tables, { ...row, DesiredStatus: before.DesiredStatus })
     return last !== undefined && isOver ? { job: last, trigger: 'job-deregister' } : undefined
   }
-  const trigger = triggerOf(tables, job, { before, row })
+  const trigger = triggerOfChange(tables, job, { before, row })
   return trigger === undefined ? undefined : { job, trigger }
 }
 
-function triggerOf(
+function triggerOfChange(
   tables: Tables,
   job: Job,
   { before, row }: ReportedChange,
 ): 'alloc-failure' | 'reconnect' | undefined {
   if (before.ClientStatus === 'unknown' && row.ClientStatus !== 'unknown') return 'reconnect'
   if (isClientTerminal(before)) return undefined
-  if (row.ClientStatus === 'failed') return isPlacedAgain(job, row) ? 'alloc-failure' : undefined
-  return endedAlone(tables, row) || wasToldToStop(row) ? 'reconnect' : undefined
+  if (row.ClientStatus === 'failed')
+    return reschedulesFailures(job, row) ? 'alloc-failure' : undefined
+  return stoppedWhileDisconnected(tables, row) || stoppedByServer(row) ? 'reconnect' : undefined
 }
 
 /**
  * Reports whether the group reschedules failed allocations; if not, an evaluation would have no
  * effect or repeat the failure.
  */
-function isPlacedAgain({ TaskGroups }: Job, { TaskGroup }: AllocationRow): boolean {
+function reschedulesFailures({ TaskGroups }: Job, { TaskGroup }: AllocationRow): boolean {
   const group = TaskGroups.find(({ Name }) => Name === TaskGroup)
-  return reschedules(group?.ReschedulePolicy ?? null)
+  return isReschedulingEnabled(group?.ReschedulePolicy ?? null)
 }
 
 /**
  * Reports whether the agent stopped the allocation because it was disconnected, and reconnected
  * before the servers had noticed: it must be replaced.
  */
-function endedAlone(tables: Tables, row: AllocationRow): boolean {
+function stoppedWhileDisconnected(tables: Tables, row: AllocationRow): boolean {
   if (row.ClientStatus !== 'complete' || row.JobType === 'batch') return false
   const group = versionOf(tables, row)?.TaskGroups.find((one) => one.Name === row.TaskGroup)
   return (group?.Disconnect?.StopOnClientAfter ?? null) !== null
@@ -121,9 +125,9 @@ function endedAlone(tables: Tables, row: AllocationRow): boolean {
  * Reports whether servers had the agent stop an allocation that the state still wants: the state
  * was restored from an older snapshot, and the allocation must be replaced.
  */
-function wasToldToStop({ ClientStatus, JobType, TaskStates }: AllocationRow): boolean {
+function stoppedByServer({ ClientStatus, JobType, TaskStates }: AllocationRow): boolean {
   if (ClientStatus !== 'complete' || (JobType !== 'service' && JobType !== 'system')) return false
-  return Object.values(taskStatesView(TaskStates) ?? {}).some(({ Events }) => {
+  return Object.values(expandTaskStates(TaskStates) ?? {}).some(({ Events }) => {
     // Only a stop by servers has a reason; stops within a group have another cause.
     const killing = Events.findLast(({ Type }) => Type === 'Killing')
     return Events.at(-1)?.Type === 'Killed' && (killing?.KillReason ?? '') !== ''
@@ -133,19 +137,19 @@ function wasToldToStop({ ClientStatus, JobType, TaskStates }: AllocationRow): bo
 /**
  * Returns the evaluations to cancel: the allocations that they would have given up are known again.
  */
-function needlessFollowUps(
+function obsoleteFollowUps(
   tables: Tables,
   changes: readonly ReportedChange[],
   stamp: Stamp,
 ): Evaluation[] {
-  const spoken = new Set(changes.map(({ row }) => row.ID))
-  const asked = new Set<string>()
+  const reportedIds = new Set(changes.map(({ row }) => row.ID))
+  const checkedIds = new Set<string>()
   return changes.flatMap(({ before }) => {
     const id = before.ClientStatus === 'unknown' ? (before.FollowupEvalID ?? '') : ''
-    const evaluation = id === '' || asked.has(id) ? undefined : tables.evaluations.find(id)
-    asked.add(id)
+    const evaluation = id === '' || checkedIds.has(id) ? undefined : tables.evaluations.find(id)
+    checkedIds.add(id)
     if (evaluation === undefined || !isOpenEvaluation(evaluation)) return []
-    if (isAwaitedByOthers(tables, evaluation, spoken)) return []
+    if (isNeededByOthers(tables, evaluation, reportedIds)) return []
     return {
       ...evaluation,
       Status: 'canceled' as const,
@@ -155,13 +159,13 @@ function needlessFollowUps(
   })
 }
 
-function isAwaitedByOthers(
+function isNeededByOthers(
   { allocations }: Tables,
   { ID, Namespace, JobID }: Evaluation,
-  spoken: ReadonlySet<string>,
+  reportedIds: ReadonlySet<string>,
 ): boolean {
-  for (const id of allocations.keysIn('live', namespacedKey(Namespace, JobID))) {
-    if (spoken.has(id)) continue
+  for (const id of allocations.keysByIndex('live', namespacedKey(Namespace, JobID))) {
+    if (reportedIds.has(id)) continue
     const { ClientStatus, FollowupEvalID } = allocations.get(id)
     if (ClientStatus === 'unknown' && FollowupEvalID === ID) return true
   }

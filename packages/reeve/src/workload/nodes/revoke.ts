@@ -12,25 +12,25 @@ import {
 } from '../../model/index.ts'
 import { put, remove, type Author, type Stamp, type Tables } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
-import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
+import { commitNode, findNode, unchangedNode, type NodeWriteResult } from './node-writes.ts'
 
 /**
- * Shuts a node out. In one commit the node is down, its jobs are evaluated as for any node that is
- * lost, and its identity is refused from then on. The revocation is a row of its own: it outlives
- * the row of the node. The sessions close the node's connections when the commit is durable.
+ * Revokes a node. One commit marks it down, evaluates its jobs as for a lost node, and rejects its
+ * identity from then on. The revocation is a separate row that outlives the node. Sessions close
+ * the connections of the node when the commit is durable.
  */
 export async function revokeNode(
   context: WorkloadContext,
   caller: RequestCaller,
   { nodeId, body }: { readonly nodeId: string; readonly body: NodeRevokeRequest },
-): Promise<Result<NodeWritten, Refusal>> {
+): Promise<Result<NodeWriteResult, Refusal>> {
   const found = findNode(context, nodeId)
   if (!found.ok) return found
-  const reason = readReason(body.Reason ?? '')
+  const reason = parseReason(body.Reason ?? '')
   if (!reason.ok) return reason
   const node = found.value
   const { node_revocations: revocations } = context.store.tables
-  if (revocations.has(node.ID)) return ok(await unchanged(context, node))
+  if (revocations.has(node.ID)) return ok(await unchangedNode(context, node))
   if (revocations.size >= LIMITS.nodeRevocationsMax)
     return invalid(`${LIMITS.nodeRevocationsMax} nodes are revoked: undo some of the revocations`)
   const revocation: NodeRevocationRow = {
@@ -47,14 +47,14 @@ export async function revokeNode(
     await commitNode(context, caller, {
       node,
       cause: 'NodeRevocation',
-      next: (stamp) => revokedRow(node, reason.value, stamp),
-      evaluates: true,
-      also: [put('node_revocations', revocation)],
+      next: (stamp) => withRevocation(node, reason.value, stamp),
+      createsEvaluations: true,
+      extraChanges: [put('node_revocations', revocation)],
     }),
   )
 }
 
-function revokedRow(node: NodeRow, reason: string, stamp: Stamp): NodeRow {
+function withRevocation(node: NodeRow, reason: string, stamp: Stamp): NodeRow {
   const details = reason === '' ? {} : { details: { reason } }
   const event = { subsystem: 'Cluster', message: 'Node revoked', ...details } as const
   return {
@@ -66,20 +66,20 @@ function revokedRow(node: NodeRow, reason: string, stamp: Stamp): NodeRow {
   }
 }
 
-function readReason(text: string): Result<string, Refusal> {
+function parseReason(text: string): Result<string, Refusal> {
   const max = LIMITS.revokeReasonCharsMax
   return text.length <= max && /^\P{Cc}*$/u.test(text)
     ? ok(text)
     : invalid(`Reason must be at most ${max} characters in one line`)
 }
 
-/** Undoes a revocation. The node connects with its secret, or joins anew if it was removed. */
+/** Undoes a revocation. The node reconnects with its secret, or joins again if it was purged. */
 export async function unrevokeNode(
   { store }: WorkloadContext,
   { by }: Author,
-  given: string,
+  nodeId: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
-  const id = checkUuid('node', given)
+  const id = checkUuid('node', nodeId)
   if (!id.ok) return invalid(id.error)
   if (!store.tables.node_revocations.has(id.value))
     return err(refusal('revocation-not-found', 'node is not revoked'))
@@ -105,12 +105,14 @@ export async function unrevokeNode(
   return ok({ index })
 }
 
-/** Why a revoked node is refused, by its id or by its secret; undefined when it is not revoked. */
-export function revocationRefusal(
+/**
+ * Returns the refusal of a revoked node, found by its ID or secret; undefined if it is not revoked.
+ */
+export function checkRevocation(
   { node_revocations: revocations }: Pick<Tables, 'node_revocations'>,
   { nodeId, secretHash }: { readonly nodeId: string; readonly secretHash: string },
 ): Refusal | undefined {
-  const [bySecret = ''] = revocations.keysIn('secret', secretHash)
+  const [bySecret = ''] = revocations.keysByIndex('secret', secretHash)
   const row = revocations.find(nodeId) ?? revocations.find(bySecret)
   if (row === undefined) return undefined
   return refusal(

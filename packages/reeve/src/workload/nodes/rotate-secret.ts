@@ -5,10 +5,10 @@ import { put, type Author, type CommitAuthor } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { NodeGateway } from './node-gateway.ts'
 import { findNode } from './node-writes.ts'
-import { revocationRefusal } from './revoke.ts'
+import { checkRevocation } from './revoke.ts'
 
-/** Offers of one node that may be without an answer; another rotation waits for these. */
-const OFFERS_MAX = 4
+/** Maximum number of unconfirmed offers per node; further rotations wait. */
+const PENDING_OFFERS_MAX = 4
 
 export interface SecretRotation {
   readonly status: NodeSecretRotation
@@ -17,8 +17,8 @@ export interface SecretRotation {
 }
 
 /**
- * Gives a node a new secret over its channel. The old one stays valid until the node has confirmed
- * the new one, or has used it: whatever is lost in between, the node can prove itself.
+ * Sends a node a new secret over its channel. The old one stays valid until the node has confirmed
+ * or used the new one, so that a lost message never locks it out.
  */
 export async function rotateNodeSecret(
   context: WorkloadContext,
@@ -29,15 +29,15 @@ export async function rotateNodeSecret(
   const found = findNode(context, nodeId)
   if (!found.ok) return found
   const { ID, SecretHash: secretHash, NextSecretHashes: offered = [] } = found.value
-  const revoked = revocationRefusal(context.store.tables, { nodeId: ID, secretHash })
+  const revoked = checkRevocation(context.store.tables, { nodeId: ID, secretHash })
   if (revoked !== undefined) return err(revoked)
-  if (offered.length >= OFFERS_MAX) return ok(await pending(context, ID))
-  return await offerSecret(context, gateway, { by, nodeId: ID, earlier: offered })
+  if (offered.length >= PENDING_OFFERS_MAX) return ok(await pendingRotation(context, ID))
+  return await offerSecret(context, gateway, { by, nodeId: ID, pendingHashes: offered })
 }
 
 /**
- * Offers a new secret to a node that has connected with its old one while a rotation was pending.
- * The agent stores an offer before it connects again, so offers before this one are void.
+ * Offers a new secret to a node that reconnected with its old one during a rotation. The agent
+ * stores an offer before it reconnects, so earlier offers are invalid.
  */
 export async function resumeRotation(
   context: WorkloadContext,
@@ -46,34 +46,36 @@ export async function resumeRotation(
 ): Promise<void> {
   const node = context.store.tables.nodes.find(nodeId)
   if ((node?.NextSecretHashes ?? []).length === 0) return
-  await offerSecret(context, gateway, { by: 'system', nodeId, earlier: [] })
+  await offerSecret(context, gateway, { by: 'system', nodeId, pendingHashes: [] })
 }
 
-interface Offer extends Author {
+interface SecretOffer extends Author {
   readonly nodeId: string
-  /** Offers that the node may have stored. */
-  readonly earlier: readonly string[]
+  /** Hashes of offers that the node may have stored. */
+  readonly pendingHashes: readonly string[]
 }
 
 async function offerSecret(
   context: WorkloadContext,
   gateway: NodeGateway,
-  { by, nodeId, earlier }: Offer,
+  { by, nodeId, pendingHashes }: SecretOffer,
 ): Promise<Result<SecretRotation, Refusal>> {
   const { sealer, ids, store } = context
   const secret = ids.uuid()
   const hash = sealer.hash(secret)
   await writeNode(context, by, nodeId, (node) => ({
     ...node,
-    NextSecretHashes: [...earlier, hash],
+    NextSecretHashes: [...pendingHashes, hash],
   }))
   const reply = await gateway.request(nodeId, { verb: 'rotate-secret', secret })
   if (reply.ok) {
     await confirmSecret(context, nodeId, hash)
-    return ok({ ...(await pending(context, nodeId)), status: 'rotated' })
+    return ok({ ...(await pendingRotation(context, nodeId)), status: 'rotated' })
   }
-  const isAway = reply.error.code === 'node-unreachable' || reply.error.code === 'node-silent'
-  if (isAway && store.tables.nodes.has(nodeId)) return ok(await pending(context, nodeId))
+  const isUnreachable =
+    reply.error.code === 'node-unreachable' || reply.error.code === 'node-silent'
+  if (isUnreachable && store.tables.nodes.has(nodeId))
+    return ok(await pendingRotation(context, nodeId))
   return err(reply.error)
 }
 
@@ -83,29 +85,29 @@ async function confirmSecret(
   hash: string,
 ): Promise<void> {
   const event = { subsystem: 'Cluster', message: 'Node secret rotated' } as const
-  // The record is in the commit of the offer.
+  // The audit record belongs to the commit of the offer.
   await writeNode(context, 'system', nodeId, (node, stamp) => {
     const { NextSecretHashes: offered = [], ...rest } = node
-    const at = offered.indexOf(hash)
-    // Purged, or confirmed by a later one, meanwhile.
-    if (at === -1) return node
-    const later = offered.slice(at + 1)
+    const offerIndex = offered.indexOf(hash)
+    // The node was purged, or a later offer was confirmed meanwhile.
+    if (offerIndex === -1) return node
+    const laterHashes = offered.slice(offerIndex + 1)
     return {
       ...rest,
       SecretHash: hash,
-      ...(later.length === 0 ? {} : { NextSecretHashes: later }),
+      ...(laterHashes.length === 0 ? {} : { NextSecretHashes: laterHashes }),
       Events: withNodeEvent(node.Events, event, stamp),
     }
   })
 }
 
-type Stamped = { readonly index: number; readonly timeMs: number }
+type CommitStamp = { readonly index: number; readonly timeMs: number }
 
 async function writeNode(
   { store }: WorkloadContext,
   by: CommitAuthor,
   nodeId: string,
-  change: (node: NodeRow, stamp: Stamped) => NodeRow,
+  change: (node: NodeRow, stamp: CommitStamp) => NodeRow,
 ): Promise<void> {
   const node = store.tables.nodes.find(nodeId)
   if (node === undefined) return
@@ -117,9 +119,12 @@ async function writeNode(
   await durable
 }
 
-async function pending({ store }: WorkloadContext, nodeId: string): Promise<SecretRotation> {
+async function pendingRotation(
+  { store }: WorkloadContext,
+  nodeId: string,
+): Promise<SecretRotation> {
   const { index } = store
-  await store.settled()
+  await store.whenDurable()
   const nodeModifyIndex = store.tables.nodes.find(nodeId)?.ModifyIndex ?? 0
   return { status: 'pending', nodeModifyIndex, index }
 }

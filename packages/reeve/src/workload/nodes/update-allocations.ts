@@ -1,9 +1,14 @@
 import type { AllocationUpdate } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { isEqual, reportedHealth, storeTaskStates, type AllocationRow } from '../../model/index.ts'
-import { put, withJobRows, type Stamp, type Tables } from '../../state/index.ts'
+import {
+  isEqual,
+  mergeReportedHealth,
+  compactTaskStates,
+  type AllocationRow,
+} from '../../model/index.ts'
+import { put, withDerivedRows, type Stamp, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { isOrphaned, reportEvaluations, type ReportedChange } from './report-evaluations.ts'
+import { isOrphaned, evaluationsForReports, type ReportedChange } from './report-evaluations.ts'
 
 /** Allocation updates of one node. */
 export interface NodeReport {
@@ -24,45 +29,55 @@ export async function updateAllocations(
     by: 'system',
     cause: 'AllocationUpdated',
     changes: (stamp) => {
-      const changed = reports.flatMap((report) => reportedChanges(tables, report, stamp))
+      const changed = reports.flatMap((report) => applyReport(tables, report, stamp))
       // The later of two updates of one allocation counts: each row is written once.
-      const words = new Map(changed.map((change) => [change.row.ID, change]))
-      const latest = [...words.values()].filter((word) => word.isAwaited || isNews(word))
+      const latestByAllocation = new Map(changed.map((change) => [change.row.ID, change]))
+      const latest = [...latestByAllocation.values()].filter(
+        (update) => update.isInitialReport || hasChanged(update),
+      )
       const allocations = latest.map(({ row }) => put('allocations', row))
-      const evaluations = reportEvaluations(context, latest.filter(isNews), stamp)
-      return withJobRows(tables, [...allocations, ...evaluations])
+      const evaluations = evaluationsForReports(context, latest.filter(hasChanged), stamp)
+      return withDerivedRows(tables, [...allocations, ...evaluations])
     },
   })
   await durable
 }
 
-interface Word extends ReportedChange {
+interface ReportedUpdate extends ReportedChange {
   /**
    * The node stays `initializing` until it has reported this allocation, so the update counts even
    * if it changes nothing.
    */
-  readonly isAwaited: boolean
+  readonly isInitialReport: boolean
 }
 
-function reportedChanges(tables: Tables, { nodeId, updates }: NodeReport, stamp: Stamp): Word[] {
+function applyReport(
+  tables: Tables,
+  { nodeId, updates }: NodeReport,
+  stamp: Stamp,
+): ReportedUpdate[] {
   // A node sends hello first, and then the status of all allocations.
   const status = tables.nodes.find(nodeId)?.Status
   if (status === 'down' || status === 'disconnected') return []
   return updates.flatMap((update) => {
     const before = tables.allocations.find(update.ID)
     if (before === undefined || before.NodeID !== nodeId) return []
-    const row = reported(before, update, stamp)
+    const row = applyUpdate(before, update, stamp)
     const isAwaited = status === 'initializing' && isLive(tables, update.ID)
-    return { before, row: isOrphaned(tables, row) ? stoppedOrphan(row, stamp) : row, isAwaited }
+    return {
+      before,
+      row: isOrphaned(tables, row) ? stopOrphan(row, stamp) : row,
+      isInitialReport: isAwaited,
+    }
   })
 }
 
 function isLive({ allocations }: Tables, id: string): boolean {
-  return allocations.groupOf('live', id) !== undefined
+  return allocations.indexKeyOf('live', id) !== undefined
 }
 
 /** Fields that a report may change, besides the modify time. */
-const REPORTED = [
+const REPORTED_FIELDS = [
   'ClientStatus',
   'ClientDescription',
   'TaskStates',
@@ -72,12 +87,12 @@ const REPORTED = [
 ] as const satisfies readonly (keyof AllocationRow)[]
 
 /** Reports whether an update changes the row. A reconnecting node reports everything again. */
-function isNews({ before, row }: ReportedChange): boolean {
-  return REPORTED.some((name) => !isEqual(before[name] ?? null, row[name] ?? null))
+function hasChanged({ before, row }: ReportedChange): boolean {
+  return REPORTED_FIELDS.some((name) => !isEqual(before[name] ?? null, row[name] ?? null))
 }
 
 /** Stops an allocation without a job, which no evaluation would do. */
-function stoppedOrphan(row: AllocationRow, { index }: Stamp): AllocationRow {
+function stopOrphan(row: AllocationRow, { index }: Stamp): AllocationRow {
   return {
     ...row,
     DesiredStatus: 'stop',
@@ -86,17 +101,17 @@ function stoppedOrphan(row: AllocationRow, { index }: Stamp): AllocationRow {
   }
 }
 
-function reported(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): AllocationRow {
+function applyUpdate(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): AllocationRow {
   return {
     ...row,
     ClientStatus: update.ClientStatus,
     ClientDescription: update.ClientDescription,
-    TaskStates: storeTaskStates(update.TaskStates),
+    TaskStates: compactTaskStates(update.TaskStates),
     ...(update.NetworkStatus === undefined ? {} : { NetworkStatus: update.NetworkStatus }),
-    DeploymentStatus: reportedHealth({
+    DeploymentStatus: mergeReportedHealth({
       row,
       clientStatus: update.ClientStatus,
-      status: isMeantFor(row, update) ? update.DeploymentStatus : undefined,
+      reportedStatus: isForSameDeployment(row, update) ? update.DeploymentStatus : undefined,
       ...stamp,
     }),
     ModifyTime: nsFromMs(stamp.timeMs),
@@ -108,6 +123,6 @@ function reported(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): A
  * Reports whether the deployment status applies: the allocation may have joined another deployment
  * meanwhile.
  */
-function isMeantFor(row: AllocationRow, { DeploymentID }: AllocationUpdate): boolean {
+function isForSameDeployment(row: AllocationRow, { DeploymentID }: AllocationUpdate): boolean {
   return DeploymentID === undefined || DeploymentID === (row.DeploymentID ?? '')
 }

@@ -6,16 +6,16 @@ import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import type { Table } from '../../state/index.ts'
 import { inSlices, type WorkOrigin } from '../work-origin.ts'
-import { ALL_CONTEXTS, CONTEXTS, isOneContext, type OneContext } from './contexts.ts'
+import { ALL_CONTEXTS, CONTEXTS, isObjectContext, type ObjectContext } from './contexts.ts'
 import {
   FUZZY_SOURCES,
-  mayHold,
-  needleOf,
-  positionIn,
+  mayContain,
+  toSearchTerm,
+  matchPosition,
   type AnyContext,
   type Candidate,
   type FuzzySource,
-  type Needle,
+  type SearchTerm,
 } from './fuzzy-sources.ts'
 import { takeMatches, unknownContext, type SearchResult } from './prefix-search.ts'
 import type { SearchScope } from './scope.ts'
@@ -35,7 +35,7 @@ export async function searchFuzzy(
   request: FuzzyRequest,
 ): Promise<Result<SearchResult<FuzzyMatch>, Refusal>> {
   const { text } = request
-  const contexts = openContexts(scope, request.context)
+  const contexts = selectContexts(scope, request.context)
   if (!contexts.ok) return contexts
   const length = encodeUtf8(text).length
   const { fuzzyTextCharsMin: min } = LIMITS
@@ -47,15 +47,15 @@ export async function searchFuzzy(
       ),
     )
   const wanted = new Set(contexts.value)
-  const tally = new Tally(contexts.value)
+  const collector = new MatchCollector(contexts.value)
   const sources = FUZZY_SOURCES.filter((one) => one.contexts.some((name) => wanted.has(name)))
-  const needle = needleOf(text)
+  const term = toSearchTerm(text)
   const byId = contexts.value.filter(isSearchedById)
   await inSlices(
     (function* walkAll() {
-      for (const source of sources) yield* walkTable(scope, source, { needle, tally })
+      for (const source of sources) yield* scanTable(scope, source, { term, collector })
       for (const context of byId) {
-        tally.addIds(context, takeMatches(scope, context, text))
+        collector.addIds(context, takeMatches(scope, context, text))
         yield
       }
     })(),
@@ -65,42 +65,47 @@ export async function searchFuzzy(
     ...sources.map((source) => source.table),
     ...byId.flatMap((context) => CONTEXTS[context].tables),
   ]
-  return ok({ ...tally.result(), tables })
+  return ok({ ...collector.result(), tables })
 }
 
-const ALL: readonly AnyContext[] = [...ALL_CONTEXTS, ...FUZZY_CONTEXTS]
+const ALL_FUZZY_CONTEXTS: readonly AnyContext[] = [...ALL_CONTEXTS, ...FUZZY_CONTEXTS]
 
-function openContexts(scope: SearchScope, context: string): Result<readonly AnyContext[], Refusal> {
-  const one = ALL.find((name) => name === context)
+function selectContexts(
+  scope: SearchScope,
+  context: string,
+): Result<readonly AnyContext[], Refusal> {
+  const one = ALL_FUZZY_CONTEXTS.find((name) => name === context)
   if (one === undefined && context !== '' && context !== 'all')
-    return err(unknownContext(context, ALL))
-  const open = (one === undefined ? ALL : [one]).filter((name) => isOpen(scope, name))
+    return err(unknownContext(context, ALL_FUZZY_CONTEXTS))
+  const open = (one === undefined ? ALL_FUZZY_CONTEXTS : [one]).filter((name) =>
+    isPermitted(scope, name),
+  )
   return open.length === 0 ? err(PERMISSION_DENIED) : ok(open)
 }
 
-function isOpen(scope: SearchScope, context: AnyContext): boolean {
+function isPermitted(scope: SearchScope, context: AnyContext): boolean {
   const source = FUZZY_SOURCES.find((one) => one.contexts.includes(context))
-  if (source !== undefined) return source.isOpen(scope)
-  return isOneContext(context) && CONTEXTS[context].isOpen(scope)
+  if (source !== undefined) return source.isPermitted(scope)
+  return isObjectContext(context) && CONTEXTS[context].isPermitted(scope)
 }
 
-function isSearchedById(context: AnyContext): context is OneContext {
-  return isOneContext(context) && !FUZZY_SOURCES.some((one) => one.contexts.includes(context))
+function isSearchedById(context: AnyContext): context is ObjectContext {
+  return isObjectContext(context) && !FUZZY_SOURCES.some((one) => one.contexts.includes(context))
 }
 
-interface WalkOptions {
-  readonly needle: Needle
-  readonly tally: Tally
+interface ScanOptions {
+  readonly term: SearchTerm
+  readonly collector: MatchCollector
 }
 
 /** Scans one table, one row per step. */
-function* walkTable(scope: SearchScope, source: FuzzySource, options: WalkOptions): Steps<void> {
+function* scanTable(scope: SearchScope, source: FuzzySource, options: ScanOptions): Steps<void> {
   const table = scope.tables[source.table]
   let examined = 0
   for (const range of source.ranges(scope))
-    for (const key of stableKeys(table, range)) {
-      if (examined++ === LIMITS.fuzzyRowsMax) return options.tally.truncate(source.contexts)
-      look(scope, key, source, options)
+    for (const key of keysInBatches(table, range)) {
+      if (examined++ === LIMITS.fuzzyRowsMax) return options.collector.truncate(source.contexts)
+      collectMatches(scope, key, source, options)
       yield
     }
 }
@@ -108,7 +113,10 @@ function* walkTable(scope: SearchScope, source: FuzzySource, options: WalkOption
 /** Keys are read in batches: rows may be added and deleted between two steps. */
 const KEYS_PER_BATCH = 500
 
-function* stableKeys(table: Pick<Table<object>, 'keys' | 'has'>, range: string): Generator<string> {
+function* keysInBatches(
+  table: Pick<Table<object>, 'keys' | 'has'>,
+  range: string,
+): Generator<string> {
   let from: string | undefined = range
   while (from !== undefined) {
     const batch: string[] = []
@@ -126,42 +134,42 @@ function* stableKeys(table: Pick<Table<object>, 'keys' | 'has'>, range: string):
   }
 }
 
-function look(
+function collectMatches(
   scope: SearchScope,
   key: string,
   { table, isInScope, candidates }: FuzzySource,
-  { needle, tally }: WalkOptions,
+  { term, collector }: ScanOptions,
 ): void {
-  if (!isInScope(scope, key) || !mayHold(scope.tables[table], key, needle)) return
+  if (!isInScope(scope, key) || !mayContain(scope.tables[table], key, term)) return
   for (const candidate of candidates(scope, key)) {
-    const at = positionIn(candidate, needle)
-    if (at !== -1) tally.add(candidate, at)
+    const position = matchPosition(candidate, term)
+    if (position !== -1) collector.add(candidate, position)
   }
 }
 
-interface Ranked extends Candidate {
-  readonly at: number
+interface RankedCandidate extends Candidate {
+  readonly position: number
 }
 
 /** The matches of each context, ranked at the end. */
-class Tally {
-  readonly #found: ReadonlyMap<string, Ranked[]>
+class MatchCollector {
+  readonly #candidates: ReadonlyMap<string, RankedCandidate[]>
   readonly #ids = new Map<string, readonly string[]>()
   readonly #truncated = new Set<string>()
 
   constructor(contexts: readonly AnyContext[]) {
-    this.#found = new Map(contexts.map((context) => [context, []]))
+    this.#candidates = new Map(contexts.map((context) => [context, []]))
   }
 
   add(candidate: Candidate, at: number): void {
-    const found = this.#found.get(candidate.context)
+    const found = this.#candidates.get(candidate.context)
     if (found === undefined) return
     if (found.length === LIMITS.fuzzyCandidatesMax) this.#truncated.add(candidate.context)
-    else found.push({ ...candidate, at })
+    else found.push({ ...candidate, position: at })
   }
 
   addIds(
-    context: OneContext,
+    context: ObjectContext,
     {
       matches,
       isTruncated,
@@ -178,10 +186,10 @@ class Tally {
   result(): Omit<SearchResult<FuzzyMatch>, 'tables'> {
     const matches = new Map<string, readonly FuzzyMatch[]>()
     const truncations = new Map<string, boolean>()
-    for (const [context, found] of this.#found) {
+    for (const [context, found] of this.#candidates) {
       const ids = (this.#ids.get(context) ?? []).map((ID) => ({ ID, Scope: null }))
       // Nested objects occur many times per row, so their limit is higher.
-      const max = isOneContext(context) ? LIMITS.fuzzyObjectsMax : LIMITS.fuzzyResultsMax
+      const max = isObjectContext(context) ? LIMITS.fuzzyObjectsMax : LIMITS.fuzzyResultsMax
       const named = found.toSorted(byRank).slice(0, max)
       matches.set(context, [
         ...ids,
@@ -194,9 +202,9 @@ class Tally {
 }
 
 /** Ranks by position of the match, then by shorter name, then by a total order. */
-function byRank(a: Ranked, b: Ranked): number {
+function byRank(a: RankedCandidate, b: RankedCandidate): number {
   return (
-    a.at - b.at ||
+    a.position - b.position ||
     a.name.length - b.name.length ||
     compareText(a.name, b.name) ||
     compareText((a.scope ?? []).join('\n'), (b.scope ?? []).join('\n'))

@@ -1,10 +1,16 @@
 import type { FuzzyContext, Job, Task } from '@reeve/contract'
 import { looseUuidPrefix } from '../../model/index.ts'
 import { namespacedKey, type Table } from '../../state/index.ts'
-import type { OneContext } from './contexts.ts'
-import { holds, isInScope, namespacesOf, seesNamespaces, type SearchScope } from './scope.ts'
+import type { ObjectContext } from './contexts.ts'
+import {
+  hasCapability,
+  isInScope,
+  namespacesOf,
+  canSeeAnyNamespace,
+  type SearchScope,
+} from './scope.ts'
 
-export type AnyContext = OneContext | FuzzyContext
+export type AnyContext = ObjectContext | FuzzyContext
 
 /** A name to be matched. */
 export interface Candidate {
@@ -20,7 +26,7 @@ export interface Candidate {
 export interface FuzzySource {
   readonly table: 'jobs' | 'nodes' | 'allocations' | 'namespaces' | 'node_pools'
   readonly contexts: readonly AnyContext[]
-  readonly isOpen: (scope: SearchScope) => boolean
+  readonly isPermitted: (scope: SearchScope) => boolean
   /** Prefixes of the keys to be scanned. */
   readonly ranges: (scope: SearchScope) => readonly string[]
   /** Reports whether the row of a key is scanned; called before the row is decoded. */
@@ -28,12 +34,12 @@ export interface FuzzySource {
   readonly candidates: (scope: SearchScope, key: string) => Iterable<Candidate>
 }
 
-const EVERYTHING = ['']
+const ALL_KEYS = ['']
 
 const jobs: FuzzySource = {
   table: 'jobs',
   contexts: ['jobs', 'groups', 'services', 'tasks', 'images', 'commands'],
-  isOpen: (scope) => holds(scope, 'read-job'),
+  isPermitted: (scope) => hasCapability(scope, 'read-job'),
   ranges: (scope) => namespacesOf(scope, 'read-job').map((name) => namespacedKey(name, '')),
   isInScope: () => true,
   candidates: ({ tables }, key) => jobCandidates(tables.jobs.get(key)),
@@ -65,8 +71,8 @@ function* taskCandidates(task: Task, inGroup: readonly string[]): Generator<Cand
 const nodes: FuzzySource = {
   table: 'nodes',
   contexts: ['nodes', 'classes'],
-  isOpen: ({ caller }) => caller.grants.node('read'),
-  ranges: () => EVERYTHING,
+  isPermitted: ({ caller }) => caller.grants.node('read'),
+  ranges: () => ALL_KEYS,
   isInScope: () => true,
   *candidates({ tables }, key) {
     const { ID: id, Name: name, NodeClass } = tables.nodes.get(key)
@@ -78,10 +84,10 @@ const nodes: FuzzySource = {
 const allocations: FuzzySource = {
   table: 'allocations',
   contexts: ['allocs'],
-  isOpen: (scope) => holds(scope, 'read-job'),
-  ranges: () => EVERYTHING,
+  isPermitted: (scope) => hasCapability(scope, 'read-job'),
+  ranges: () => ALL_KEYS,
   isInScope: (scope, key) =>
-    isInScope(scope, ['read-job'], scope.tables.allocations.groupOf('job', key)),
+    isInScope(scope, ['read-job'], scope.tables.allocations.indexKeyOf('job', key)),
   *candidates({ tables }, key) {
     const { ID: id, Name: name, Namespace } = tables.allocations.get(key)
     yield { context: 'allocs', name, scope: [Namespace, id], id }
@@ -91,17 +97,17 @@ const allocations: FuzzySource = {
 const namespaces: FuzzySource = {
   table: 'namespaces',
   contexts: ['namespaces'],
-  isOpen: seesNamespaces,
-  ranges: () => EVERYTHING,
-  isInScope: ({ caller }, key) => caller.grants.seesNamespace(key),
+  isPermitted: canSeeAnyNamespace,
+  ranges: () => ALL_KEYS,
+  isInScope: ({ caller }, key) => caller.grants.canSeeNamespace(key),
   candidates: (_scope, name) => [{ context: 'namespaces', name, scope: null }],
 }
 
 const nodePools: FuzzySource = {
   table: 'node_pools',
   contexts: ['node_pools'],
-  isOpen: ({ caller }) => caller.grants.nodePoolSomewhere('read'),
-  ranges: () => EVERYTHING,
+  isPermitted: ({ caller }) => caller.grants.allowsAnyNodePool('read'),
+  ranges: () => ALL_KEYS,
   isInScope: ({ caller }, key) => caller.grants.nodePool(key, 'read'),
   candidates: (_scope, name) => [{ context: 'node_pools', name, scope: null }],
 }
@@ -116,7 +122,7 @@ export const FUZZY_SOURCES: readonly FuzzySource[] = [
 ]
 
 /** The search text in the forms used for comparison: for names, and for the stored text of rows. */
-export interface Needle {
+export interface SearchTerm {
   readonly lower: string
   /** Encoded as in JSON, so that rows can be skipped without decoding. */
   readonly encoded: string
@@ -124,7 +130,7 @@ export interface Needle {
   readonly idPrefix: string | undefined
 }
 
-export function needleOf(text: string): Needle {
+export function toSearchTerm(text: string): SearchTerm {
   const lower = text.toLowerCase()
   return {
     lower,
@@ -134,23 +140,22 @@ export function needleOf(text: string): Needle {
 }
 
 /** Reports whether a row may contain the text: far cheaper than decoding it. */
-export function mayHold(
-  table: Pick<Table<object>, 'bodyOf'>,
+export function mayContain(
+  table: Pick<Table<object>, 'rowJsonOf'>,
   key: string,
-  needle: Needle,
+  term: SearchTerm,
 ): boolean {
-  const body = table.bodyOf(key)?.toLowerCase() ?? ''
+  const body = table.rowJsonOf(key)?.toLowerCase() ?? ''
   return (
-    body.includes(needle.encoded) ||
-    (needle.idPrefix !== undefined && key.startsWith(needle.idPrefix))
+    body.includes(term.encoded) || (term.idPrefix !== undefined && key.startsWith(term.idPrefix))
   )
 }
 
 /**
  * Returns the position of the text in the candidate; −1 if there is none. An ID matches by prefix.
  */
-export function positionIn({ name, id }: Candidate, needle: Needle): number {
-  const at = name.toLowerCase().indexOf(needle.lower)
-  if (at !== -1 || id === undefined || needle.idPrefix === undefined) return at
-  return id.startsWith(needle.idPrefix) ? 0 : -1
+export function matchPosition({ name, id }: Candidate, term: SearchTerm): number {
+  const position = name.toLowerCase().indexOf(term.lower)
+  if (position !== -1 || id === undefined || term.idPrefix === undefined) return position
+  return id.startsWith(term.idPrefix) ? 0 : -1
 }

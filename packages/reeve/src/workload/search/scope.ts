@@ -12,13 +12,13 @@ export interface SearchScope {
 }
 
 /** Reports whether the caller has one of the capabilities in the searched namespaces. */
-export function holds(
+export function hasCapability(
   { caller, namespace }: SearchScope,
   ...capabilities: readonly NamespaceCapability[]
 ): boolean {
   return capabilities.some((capability) =>
     namespace === '*'
-      ? caller.grants.allowsSomewhere(capability)
+      ? caller.grants.allowsInAnyNamespace(capability)
       : caller.grants.allows(namespace, capability),
   )
 }
@@ -26,8 +26,8 @@ export function holds(
 /**
  * Reports whether the caller may see any namespace; namespaces are not in a namespace themselves.
  */
-export function seesNamespaces({ caller, tables }: SearchScope): boolean {
-  return [...tables.namespaces.keys()].some((name) => caller.grants.seesNamespace(name))
+export function canSeeAnyNamespace({ caller, tables }: SearchScope): boolean {
+  return [...tables.namespaces.keys()].some((name) => caller.grants.canSeeNamespace(name))
 }
 
 /** Returns the existing namespaces that are searched. */
@@ -45,16 +45,19 @@ export function isInScope(
   capabilities: readonly NamespaceCapability[],
   jobKey: string | undefined,
 ): boolean {
-  const own = jobKey?.slice(0, jobKey.indexOf('!'))
-  if (own === undefined) return false
-  if (namespace !== '*') return own === namespace
-  return capabilities.some((capability) => caller.grants.allows(own, capability))
+  const rowNamespace = jobKey?.slice(0, jobKey.indexOf('!'))
+  if (rowNamespace === undefined) return false
+  if (namespace !== '*') return rowNamespace === namespace
+  return capabilities.some((capability) => caller.grants.allows(rowNamespace, capability))
 }
 
 /** Yields the keys of a table with a prefix, in order. */
-export function* keysFrom(table: Pick<Table<object>, 'keys'>, low: string): Generator<string> {
-  for (const key of table.keys(low)) {
-    if (!key.startsWith(low)) return
+export function* keysWithPrefix(
+  table: Pick<Table<object>, 'keys'>,
+  prefix: string,
+): Generator<string> {
+  for (const key of table.keys(prefix)) {
+    if (!key.startsWith(prefix)) return
     yield key
   }
 }

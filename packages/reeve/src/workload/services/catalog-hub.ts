@@ -1,15 +1,15 @@
 import type { RuleAliases } from '../../compat/index.ts'
-import type { FactsMessage, ServiceRegistration, WatchTopic } from '@reeve/contract'
+import type { WatchUpdateMessage, ServiceRegistration, WatchTopic } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
-import { namespacedKey, wholeText, type Commit, type Store } from '../../state/index.ts'
+import { namespacedKey, joinRowJson, type Commit, type Store } from '../../state/index.ts'
 import type { Sealer } from '../sealer.ts'
 import { openItems } from '../variables/variable-items.ts'
-import { WorkloadRights } from '../variables/workload-rights.ts'
-import { serviceNames } from './service-names.ts'
+import { WorkloadGrants } from '../variables/workload-rights.ts'
+import { listServiceNames } from './service-names.ts'
 
 /** A node that watches services and variables for its templates. */
-export interface CatalogReader {
+export interface CatalogSubscriber {
   readonly nodeId: string
   send(text: string): void
 }
@@ -22,67 +22,67 @@ interface CatalogHubOptions {
   readonly ruleAliases?: RuleAliases
 }
 
-interface Watch {
+interface CatalogWatch {
   readonly id: number
   readonly what: WatchTopic
   /** The last value sent, to suppress notifications without a change. */
-  told: string
+  lastSentJson: string
 }
 
 /**
  * Changes are collected for this time: a service that grows by a thousand instances causes few
  * messages.
  */
-const GATHER_MS = 100
+const DEBOUNCE_MS = 100
 /** Maximum number of rows in one message: messages are limited, and templates need no more. */
-const ROWS_MAX = 10_000
+const MESSAGE_ROWS_MAX = 10_000
 
 /**
  * Sends nodes the services and variables they watch, at once and after each change. A commit costs
  * only the nodes that watch what it wrote. A node receives only data that its allocations may read.
  */
-export class CatalogHub {
+export class CatalogWatches {
   readonly #options: CatalogHubOptions
-  readonly #rights: WorkloadRights
-  readonly #watches = new Map<CatalogReader, Map<number, Watch>>()
+  readonly #grants: WorkloadGrants
+  readonly #watches = new Map<CatalogSubscriber, Map<number, CatalogWatch>>()
   /** Watches by subject. */
-  readonly #bySubject = new Map<string, Set<readonly [CatalogReader, Watch]>>()
-  readonly #due = new Set<string>()
+  readonly #bySubject = new Map<string, Set<readonly [CatalogSubscriber, CatalogWatch]>>()
+  readonly #changedSubjects = new Set<string>()
   readonly #unsubscribe: () => void
   #cancelTimer: (() => void) | undefined
 
   constructor(options: CatalogHubOptions) {
     this.#options = options
-    this.#rights = new WorkloadRights(options.store.tables, options.ruleAliases)
-    this.#unsubscribe = options.store.log.subscribe((commits) => this.#note(commits))
+    this.#grants = new WorkloadGrants(options.store.tables, options.ruleAliases)
+    this.#unsubscribe = options.store.log.subscribe((commits) => this.#recordChanges(commits))
   }
 
   /** Starts a watch. Duplicate watches and those above the limit are ignored. */
-  watch(reader: CatalogReader, id: number, what: WatchTopic): void {
-    const own = this.#watches.get(reader) ?? new Map<number, Watch>()
-    if (own.has(id) || own.size >= LIMITS.nodeWatchesMax) return
-    const watch: Watch = { id, what, told: '' }
-    this.#watches.set(reader, own.set(id, watch))
-    const subject = subjectOf(what)
+  watch(reader: CatalogSubscriber, id: number, what: WatchTopic): void {
+    const readerWatches = this.#watches.get(reader) ?? new Map<number, CatalogWatch>()
+    if (readerWatches.has(id) || readerWatches.size >= LIMITS.nodeWatchesMax) return
+    const watch: CatalogWatch = { id, what, lastSentJson: '' }
+    this.#watches.set(reader, readerWatches.set(id, watch))
+    const subject = watchSubject(what)
     const followers = this.#bySubject.get(subject) ?? new Set()
     this.#bySubject.set(subject, followers.add([reader, watch]))
-    void this.#tell(reader, watch)
+    void this.#notify(reader, watch)
   }
 
-  unwatch(reader: CatalogReader, id: number): void {
-    const own = this.#watches.get(reader)
-    const watch = own?.get(id)
-    if (own === undefined || watch === undefined) return
-    own.delete(id)
-    if (own.size === 0) this.#watches.delete(reader)
-    const subject = subjectOf(watch.what)
+  unwatch(reader: CatalogSubscriber, id: number): void {
+    const readerWatches = this.#watches.get(reader)
+    const watch = readerWatches?.get(id)
+    if (readerWatches === undefined || watch === undefined) return
+    readerWatches.delete(id)
+    if (readerWatches.size === 0) this.#watches.delete(reader)
+    const subject = watchSubject(watch.what)
     const followers = this.#bySubject.get(subject) ?? new Set()
     for (const entry of followers) if (entry[1] === watch) followers.delete(entry)
     if (followers.size === 0) this.#bySubject.delete(subject)
   }
 
   /** Ends the watches of a node whose channel has closed. */
-  gone(reader: CatalogReader): void {
+  onSessionClosed(reader: CatalogSubscriber): void {
     const ids = [...(this.#watches.get(reader)?.keys() ?? [])]
     for (const id of ids) this.unwatch(reader, id)
   }
@@ -94,53 +94,53 @@ export class CatalogHub {
     this.#bySubject.clear()
   }
 
-  #note(commits: readonly Commit[]): void {
+  #recordChanges(commits: readonly Commit[]): void {
     if (this.#bySubject.size === 0) return
     for (const { rows } of commits)
       for (const { table, text } of rows)
         if (table === 'service_registrations' || table === 'variables')
-          for (const subject of subjectsOf(table, wholeText(text)))
-            if (this.#bySubject.has(subject)) this.#due.add(subject)
-    if (this.#due.size > 0)
-      this.#cancelTimer ??= this.#options.clock.after(GATHER_MS, () => this.#tellDue())
+          for (const subject of rowSubjects(table, joinRowJson(text)))
+            if (this.#bySubject.has(subject)) this.#changedSubjects.add(subject)
+    if (this.#changedSubjects.size > 0)
+      this.#cancelTimer ??= this.#options.clock.after(DEBOUNCE_MS, () => this.#notifyChanged())
   }
 
-  #tellDue(): void {
+  #notifyChanged(): void {
     this.#cancelTimer = undefined
-    const due = [...this.#due]
-    this.#due.clear()
+    const due = [...this.#changedSubjects]
+    this.#changedSubjects.clear()
     for (const subject of due)
       for (const [reader, watch] of this.#bySubject.get(subject) ?? [])
-        void this.#tell(reader, watch)
+        void this.#notify(reader, watch)
   }
 
-  async #tell(reader: CatalogReader, watch: Watch): Promise<void> {
+  async #notify(reader: CatalogSubscriber, watch: CatalogWatch): Promise<void> {
     const { store } = this.#options
-    const facts = await this.#factsFor(reader.nodeId, watch)
-    const text = JSON.stringify(facts)
+    const snapshot = await this.#snapshotFor(reader.nodeId, watch)
+    const json = JSON.stringify(snapshot)
     try {
       // Changes are sent only once they are durable.
-      await store.settled()
+      await store.whenDurable()
     } catch {
       // The storage has failed: the node watches again on another server, or on this one when it
       // recovers.
       return
     }
-    if (this.#watches.get(reader)?.get(watch.id) !== watch || watch.told === text) return
-    watch.told = text
-    reader.send(text)
+    if (this.#watches.get(reader)?.get(watch.id) !== watch || watch.lastSentJson === json) return
+    watch.lastSentJson = json
+    reader.send(json)
   }
 
-  async #factsFor(nodeId: string, { id, what }: Watch): Promise<FactsMessage> {
+  async #snapshotFor(nodeId: string, { id, what }: CatalogWatch): Promise<WatchUpdateMessage> {
     const { tables } = this.#options.store
     const { namespace } = what
     const kind = 'facts'
     switch (what.topic) {
       case 'service': {
-        const isOpen = this.#rights.of(nodeId, namespace).runsSomething
+        const isOpen = this.#grants.grantsFor(nodeId, namespace).hasAllocations
         const group = namespacedKey(namespace, what.name)
-        const rows = isOpen ? tables.service_registrations.rowsIn('service', group) : []
-        return { kind, id, instances: rows.slice(0, ROWS_MAX).map(addressOf) }
+        const rows = isOpen ? tables.service_registrations.rowsByIndex('service', group) : []
+        return { kind, id, instances: rows.slice(0, MESSAGE_ROWS_MAX).map(withoutChecks) }
       }
       case 'services':
         return { kind, id, names: await this.#names(nodeId, namespace) }
@@ -152,38 +152,38 @@ export class CatalogHub {
   }
 
   async #names(nodeId: string, namespace: string) {
-    if (!this.#rights.of(nodeId, namespace).runsSomething) return []
-    const [list] = await serviceNames(this.#options.store.tables, {
+    if (!this.#grants.grantsFor(nodeId, namespace).hasAllocations) return []
+    const [list] = await listServiceNames(this.#options.store.tables, {
       namespaces: [namespace],
-      nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
+      yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     })
     const names = list?.Services.map(({ ServiceName, Tags }) => ({ name: ServiceName, tags: Tags }))
-    return names?.slice(0, ROWS_MAX) ?? []
+    return names?.slice(0, MESSAGE_ROWS_MAX) ?? []
   }
 
   #items(nodeId: string, { namespace, path }: PathTopic) {
     const { store, sealer } = this.#options
-    if (!this.#rights.of(nodeId, namespace).mayRead(path)) return null
+    if (!this.#grants.grantsFor(nodeId, namespace).mayRead(path)) return null
     const row = store.tables.variables.find(namespacedKey(namespace, path))
     return row === undefined ? null : openItems(sealer, row)
   }
 
   #paths(nodeId: string, { namespace, path }: PathTopic): readonly string[] {
-    const low = namespacedKey(namespace, path)
-    const rights = this.#rights.of(nodeId, namespace)
+    const prefix = namespacedKey(namespace, path)
+    const grants = this.#grants.grantsFor(nodeId, namespace)
     const paths: string[] = []
-    let seen = 0
-    for (const key of this.#options.store.tables.variables.keys(low)) {
-      if (!key.startsWith(low) || seen++ === ROWS_MAX) break
+    let scanned = 0
+    for (const key of this.#options.store.tables.variables.keys(prefix)) {
+      if (!key.startsWith(prefix) || scanned++ === MESSAGE_ROWS_MAX) break
       const found = key.slice(namespace.length + 1)
-      if (rights.mayRead(found)) paths.push(found)
+      if (grants.mayRead(found)) paths.push(found)
     }
     return paths
   }
 }
 
 /** Returns the registration without its check results, which templates do not read. */
-function addressOf(row: ServiceRegistration): ServiceRegistration {
+function withoutChecks(row: ServiceRegistration): ServiceRegistration {
   const { Checks: _checks, ...rest } = row
   return { ...rest, ModifyIndex: row.CreateIndex }
 }
@@ -194,7 +194,7 @@ type PathTopic = Extract<WatchTopic, { readonly path: string }>
  * Returns the key of the index of watches. Variables are indexed by namespace, because a prefix can
  * be anything.
  */
-function subjectOf(what: WatchTopic): string {
+function watchSubject(what: WatchTopic): string {
   switch (what.topic) {
     case 'service':
       return `service ${namespacedKey(what.namespace, what.name)}`
@@ -205,7 +205,7 @@ function subjectOf(what: WatchTopic): string {
   }
 }
 
-function subjectsOf(table: string, body: string): readonly string[] {
+function rowSubjects(table: string, body: string): readonly string[] {
   // The text of a row of one of the two tables; for a deleted row its last one.
   const row = JSON.parse(body) as {
     readonly Namespace: string

@@ -10,8 +10,8 @@ interface ServiceTarget {
 }
 
 /**
- * Takes one instance out of the catalogue. Its allocation runs on, and registers it again when its
- * agent next tells all that it has.
+ * Deletes one service registration. Its allocation keeps running, and the agent registers it again
+ * with its next full report.
  */
 export async function deleteService(
   { store }: WorkloadContext,

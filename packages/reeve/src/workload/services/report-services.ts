@@ -1,7 +1,7 @@
 import {
   SERVICE_OUTPUT_CHARS_MAX,
   type AllocationServices,
-  type OfferedService,
+  type ReportedService,
   type ServiceChecks,
   type ServiceRegistration,
 } from '@reeve/contract'
@@ -34,74 +34,82 @@ export async function reportServices(
       const sets = new Map(report.sets.map((set) => [set.allocation, set.services]))
       return [
         ...[...sets].flatMap(([id, offered]) =>
-          setChanges(store.tables, report.nodeId, { id, offered }),
+          allocationServiceChanges(store.tables, report.nodeId, { id, offered }),
         ),
-        ...forgotten(store.tables, report, sets),
+        ...staleRegistrations(store.tables, report, sets),
       ]
     },
   })
   await durable
 }
 
-interface OfferedSet {
+interface AllocationOffer {
   readonly id: string
-  readonly offered: readonly OfferedService[]
+  readonly offered: readonly ReportedService[]
 }
 
-function setChanges(tables: Tables, nodeId: string, { id, offered }: OfferedSet): Change[] {
+function allocationServiceChanges(
+  tables: Tables,
+  nodeId: string,
+  { id, offered }: AllocationOffer,
+): Change[] {
   const allocation = tables.allocations.find(id)
   if (allocation === undefined || allocation.NodeID !== nodeId) return []
   const table = tables.service_registrations
-  const wanted = isClientTerminal(allocation) ? new Map() : rowsOf(tables, allocation, offered)
-  const gone = [...table.keysIn('allocation', id)].filter((key) => !wanted.has(key))
+  const offeredByKey = isClientTerminal(allocation)
+    ? new Map()
+    : offeredRows(tables, allocation, offered)
+  const removedKeys = [...table.keysByIndex('allocation', id)].filter(
+    (key) => !offeredByKey.has(key),
+  )
   return [
-    ...[...wanted].flatMap(([key, row]) =>
-      isKnown(table.find(key), row) ? [] : [put('service_registrations', row)],
+    ...[...offeredByKey].flatMap(([key, row]) =>
+      isUnchanged(table.find(key), row) ? [] : [put('service_registrations', row)],
     ),
-    ...gone.toSorted(compareText).map((key) => remove('service_registrations', key)),
+    ...removedKeys.toSorted(compareText).map((key) => remove('service_registrations', key)),
   ]
 }
 
-function rowsOf(
+function offeredRows(
   tables: Tables,
   allocation: AllocationRow,
-  offered: readonly OfferedService[],
+  offered: readonly ReportedService[],
 ): ReadonlyMap<string, ServiceRegistration> {
   const rows = new Map<string, ServiceRegistration>()
   for (const one of offered.slice(0, LIMITS.servicesPerAllocationMax)) {
     // The ID contains the allocation, so that no node can replace a registration of another one.
     if (!one.ID.includes(allocation.ID)) continue
-    const row = registrationOf(tables, allocation, one)
+    const row = toRegistration(tables, allocation, one)
     rows.set(namespacedKey(row.Namespace, row.ID), row)
   }
   return rows
 }
 
-function registrationOf(
+function toRegistration(
   { nodes }: Tables,
   { ID: AllocID, Namespace, NodeID, JobID }: AllocationRow,
-  { ID, ServiceName, Tags, Address, Port, Checks }: OfferedService,
+  { ID, ServiceName, Tags, Address, Port, Checks }: ReportedService,
 ): ServiceRegistration {
   const Datacenter = nodes.find(NodeID)?.Datacenter ?? ''
   const owner = { Namespace, NodeID, Datacenter, JobID, AllocID }
-  const checked = Checks === undefined ? {} : { Checks: bounded(Checks) }
+  const checked = Checks === undefined ? {} : { Checks: truncateChecks(Checks) }
   const offered = { ID, ServiceName, ...owner, Tags, Address, Port, ...checked }
   return { ...offered, CreateIndex: 0, ModifyIndex: 0 }
 }
 
 /** Truncates the check output, because nodes are not trusted. */
-function bounded(checks: ServiceChecks): ServiceChecks {
+function truncateChecks(checks: ServiceChecks): ServiceChecks {
   return { ...checks, Output: checks.Output.slice(0, SERVICE_OUTPUT_CHARS_MAX) }
 }
 
-function isKnown(before: ServiceRegistration | undefined, after: ServiceRegistration): boolean {
+function isUnchanged(before: ServiceRegistration | undefined, after: ServiceRegistration): boolean {
   if (before === undefined) return false
   const { CreateIndex, ModifyIndex } = before
   return isEqual(before, { ...after, CreateIndex, ModifyIndex })
 }
 
 /** Returns the deletion of registrations that a full report no longer contains. */
-function forgotten(
+function staleRegistrations(
   tables: Tables,
   { nodeId, all }: ServiceReport,
   sets: ReadonlyMap<string, unknown>,
@@ -109,9 +117,9 @@ function forgotten(
   if (all === undefined) return []
   const named = new Set(all)
   const table = tables.service_registrations
-  return [...table.keysIn('node', nodeId)]
+  return [...table.keysByIndex('node', nodeId)]
     .filter((key) => {
-      const id = table.groupOf('allocation', key) ?? ''
+      const id = table.indexKeyOf('allocation', key) ?? ''
       return !named.has(id) && !sets.has(id)
     })
     .toSorted(compareText)

@@ -1,15 +1,15 @@
 import type { VariableRow } from '../../model/index.ts'
 import type { Sealer } from '../sealer.ts'
 
-/** Named texts, which only exist in the clear while a request is answered. */
+/** Decrypted items of a variable, which exist only while a request is handled. */
 export type VariableItems = Readonly<Record<string, string>>
 
 export function sealItems(sealer: Sealer, items: VariableItems): string {
   return sealer.seal(JSON.stringify(items))
 }
 
-/** Throws a Fault when the key is another one than that which sealed them. */
+/** Throws a Fault if the items were sealed with another key. */
 export function openItems(sealer: Sealer, { SealedItems }: VariableRow): VariableItems {
-  // Sealed by sealItems, and a seal that was tampered with does not open.
+  // Sealed by `sealItems`; `open` rejects tampered data.
   return JSON.parse(sealer.open(SealedItems)) as VariableItems
 }

@@ -5,7 +5,7 @@ import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import {
   LIMITS,
   lockState,
-  lockTimes,
+  parseLockTimes,
   lockTtlMs,
   PERMISSION_DENIED,
   refusal,
@@ -23,7 +23,7 @@ import {
   type Stamp,
 } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
-import { textMap } from '../text-map.ts'
+import { stringMap } from '../text-map.ts'
 import { sealItems } from './variable-items.ts'
 
 export const VARIABLE_NOT_FOUND: Refusal = refusal('variable-not-found', 'variable not found')
@@ -45,7 +45,7 @@ export interface VariableWrite extends VariableTarget {
 }
 
 /** The current row, whether it was written or conflicts with the write. */
-export interface VariableOutcome {
+export interface VariableWriteResult {
   readonly kind: 'done' | 'conflict'
   readonly row: VariableRow | undefined
   readonly index: number
@@ -56,26 +56,29 @@ export async function writeVariable(
   context: WorkloadContext,
   caller: RequestCaller,
   request: VariableWrite,
-): Promise<Result<VariableOutcome, Refusal>> {
+): Promise<Result<VariableWriteResult, Refusal>> {
   const { namespace, path, lock } = request
-  const refused = targetRefusal(context, request)
+  const refused = validateTarget(context, request)
   if (refused !== undefined) return err(refused)
   if (!caller.grants.variable(namespace, path, 'write')) return err(PERMISSION_DENIED)
-  if (lock === 'renew' || lock === 'release') return touchLock(context, caller, request)
-  const items = itemsOf(request)
+  if (lock === 'renew' || lock === 'release') return renewOrReleaseLock(context, caller, request)
+  const items = parseItems(request)
   if (!items.ok) return err(refusal('invalid-input', items.error))
-  const times = lock === 'acquire' ? lockTimes(request.body.Lock ?? {}) : ok(undefined)
+  const times = lock === 'acquire' ? parseLockTimes(request.body.Lock ?? {}) : ok(undefined)
   if (!times.ok) return err(refusal('invalid-input', times.error))
-  const present = presentOf(context, request)
-  if (isConflict(request, present)) return ok(await conflict(context, present.row))
-  const held = present.row?.Lock ?? null
-  const isHeld = present.lock.kind === 'held'
-  const taken = times.value && { ID: heldId(present.lock) ?? context.ids.uuid(), ...times.value }
+  const current = currentVariable(context, request)
+  if (conflictsWith(request, current)) return ok(await conflictResult(context, current.row))
+  const currentLock = current.row?.Lock ?? null
+  const isHeld = current.lock.kind === 'held'
+  const acquiredLock = times.value && {
+    ID: heldLockId(current.lock) ?? context.ids.uuid(),
+    ...times.value,
+  }
   return ok(
     await commitVariable(context, caller, request, (stamp) => {
-      const Lock = taken ?? (isHeld ? held : null)
-      const row = { ...changedRow(context, request, { items: items.value, stamp }), Lock }
-      return [put('variables', row), ...lockRows(row, taken, stamp)]
+      const Lock = acquiredLock ?? (isHeld ? currentLock : null)
+      const row = { ...updatedRow(context, request, { items: items.value, stamp }), Lock }
+      return [put('variables', row), ...lockRows(row, acquiredLock, stamp)]
     }),
   )
 }
@@ -85,70 +88,73 @@ export async function deleteVariable(
   context: WorkloadContext,
   caller: RequestCaller,
   request: VariableTarget,
-): Promise<Result<VariableOutcome, Refusal>> {
+): Promise<Result<VariableWriteResult, Refusal>> {
   const { namespace, path } = request
   if (!caller.grants.variable(namespace, path, 'destroy')) return err(PERMISSION_DENIED)
-  const present = presentOf(context, request)
-  const isLocked = present.lock.kind === 'held'
-  const isOther = request.cas !== undefined && request.cas !== (present.row?.ModifyIndex ?? 0)
-  if (isLocked || isOther) return ok(await conflict(context, present.row))
+  const current = currentVariable(context, request)
+  const isLocked = current.lock.kind === 'held'
+  const hasOtherIndex = request.cas !== undefined && request.cas !== (current.row?.ModifyIndex ?? 0)
+  if (isLocked || hasOtherIndex) return ok(await conflictResult(context, current.row))
   const key = namespacedKey(namespace, path)
   const { index, durable } = context.store.commit({
     by: caller.by,
     cause: 'VariableUpdated',
-    changes: () => (present.row === undefined ? [] : [remove('variables', key)]),
+    changes: () => (current.row === undefined ? [] : [remove('variables', key)]),
   })
   await durable
   return ok({ kind: 'done', row: undefined, index })
 }
 
-interface Present {
+interface CurrentVariable {
   readonly row: VariableRow | undefined
   readonly lock: LockState
 }
 
-function presentOf({ store, clock }: WorkloadContext, target: VariableTarget): Present {
+function currentVariable(
+  { store, clock }: WorkloadContext,
+  target: VariableTarget,
+): CurrentVariable {
   const key = namespacedKey(target.namespace, target.path)
   const row = store.tables.variables.find(key)
   const held = store.tables.variable_locks.find(key)
   return { row, lock: lockState(row ?? { Lock: null }, held, clock.nowMs()) }
 }
 
-function heldId(lock: LockState): string | undefined {
+function heldLockId(lock: LockState): string | undefined {
   return lock.kind === 'held' ? lock.id : undefined
 }
 
 /** Reports whether the write conflicts: another caller has the lock, or `cas` does not match. */
-function isConflict({ cas, body, lock }: VariableWrite, present: Present): boolean {
-  if (cas !== undefined && cas !== (present.row?.ModifyIndex ?? 0)) return true
-  if (present.lock.kind === 'held') return present.lock.id !== body.Lock?.ID
-  return lock === 'acquire' && present.lock.kind === 'resting'
+function conflictsWith({ cas, body, lock }: VariableWrite, current: CurrentVariable): boolean {
+  if (cas !== undefined && cas !== (current.row?.ModifyIndex ?? 0)) return true
+  if (current.lock.kind === 'held') return current.lock.id !== body.Lock?.ID
+  return lock === 'acquire' && current.lock.kind === 'resting'
 }
 
-async function conflict(
+async function conflictResult(
   { store }: WorkloadContext,
   row: VariableRow | undefined,
-): Promise<VariableOutcome> {
+): Promise<VariableWriteResult> {
   const { index } = store
-  await store.settled()
+  await store.whenDurable()
   return { kind: 'conflict', row, index }
 }
 
 /** Renews or releases a lock. */
-async function touchLock(
+async function renewOrReleaseLock(
   context: WorkloadContext,
   caller: RequestCaller,
   request: VariableWrite,
-): Promise<Result<VariableOutcome, Refusal>> {
-  const { row, lock } = presentOf(context, request)
+): Promise<Result<VariableWriteResult, Refusal>> {
+  const { row, lock } = currentVariable(context, request)
   if (row === undefined) return err(VARIABLE_NOT_FOUND)
   const isHolder = lock.kind === 'held' && lock.id === request.body.Lock?.ID
-  if (!isHolder || row.Lock === null) return ok(await conflict(context, row))
+  if (!isHolder || row.Lock === null) return ok(await conflictResult(context, row))
   const { Lock } = row
   return ok(
     await commitVariable(context, caller, request, (stamp) => {
       if (request.lock === 'renew') return lockRows(row, Lock, stamp)
-      const next = { ...row, Lock: null, ...timesOf(row, stamp) }
+      const next = { ...row, Lock: null, ...timestamps(row, stamp) }
       const key = namespacedKey(row.Namespace, row.Path)
       return [put('variables', next), remove('variable_locks', key)]
     }),
@@ -160,7 +166,7 @@ async function commitVariable(
   { by }: Author,
   { namespace, path }: VariableTarget,
   changes: (stamp: Stamp) => readonly Change[],
-): Promise<VariableOutcome> {
+): Promise<VariableWriteResult> {
   const { index, durable } = store.commit({ by, cause: 'VariableUpdated', changes })
   const row = store.tables.variables.find(namespacedKey(namespace, path))
   await durable
@@ -177,12 +183,12 @@ function lockRows(
   return [put('variable_locks', { Namespace, Path, LockID: lock.ID, ...times })]
 }
 
-function timesOf(before: VariableRow | undefined, { timeMs }: Stamp) {
+function timestamps(before: VariableRow | undefined, { timeMs }: Stamp) {
   const now = nsFromMs(timeMs)
   return { CreateTime: before?.CreateTime ?? now, ModifyTime: now }
 }
 
-function changedRow(
+function updatedRow(
   context: WorkloadContext,
   request: VariableWrite,
   {
@@ -192,23 +198,23 @@ function changedRow(
 ): Omit<VariableRow, 'Lock'> {
   const { namespace: Namespace, path: Path } = request
   const before = context.store.tables.variables.find(namespacedKey(Namespace, Path))
-  const kept = items === undefined ? before?.SealedItems : undefined
+  const unchangedItems = items === undefined ? before?.SealedItems : undefined
   return {
     Namespace,
     Path,
-    SealedItems: kept ?? sealItems(context.sealer, items ?? {}),
+    SealedItems: unchangedItems ?? sealItems(context.sealer, items ?? {}),
     CreateIndex: 0,
     ModifyIndex: 0,
-    ...timesOf(before, stamp),
+    ...timestamps(before, stamp),
   }
 }
 
 /** Returns the items to store; undefined if a lock is acquired and they are unchanged. */
-function itemsOf({
+function parseItems({
   body,
   lock,
 }: VariableWrite): Result<Readonly<Record<string, string>> | undefined, string> {
-  const items = textMap(body.Items)
+  const items = stringMap(body.Items)
   if (items === null)
     return lock === undefined ? err('variable missing required Items object') : ok(undefined)
   const entries = Object.entries(items)
@@ -221,12 +227,12 @@ function itemsOf({
   return bytes > max ? err(`variables are limited to ${max / 1024}KiB in total size`) : ok(items)
 }
 
-function targetRefusal({ store }: WorkloadContext, request: VariableWrite): Refusal | undefined {
+function validateTarget({ store }: WorkloadContext, request: VariableWrite): Refusal | undefined {
   const { namespace, path, body } = request
-  const given = body.Path ?? ''
+  const bodyPath = body.Path ?? ''
   const problem =
-    given !== '' && given !== path
-      ? `variable path "${given.slice(0, 128)}" does not match the path of the request`
+    bodyPath !== '' && bodyPath !== path
+      ? `variable path "${bodyPath.slice(0, 128)}" does not match the path of the request`
       : variablePathProblem(path)
   if (problem !== undefined) return refusal('invalid-input', problem)
   return store.tables.namespaces.has(namespace)

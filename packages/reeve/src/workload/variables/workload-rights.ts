@@ -3,21 +3,21 @@ import { parseAclRules, resolveGrants, type Grants } from '../../acl/index.ts'
 import type { RuleAliases } from '../../compat/index.ts'
 import {
   isClientTerminal,
-  isOwnVariable,
+  belongsToWorkload,
   type AllocationRow,
   type Workload,
 } from '../../model/index.ts'
 import { jobVersionKey, type Tables } from '../../state/index.ts'
 
 /** Permissions of a node's allocations in one namespace. */
-interface NodeRights {
+interface NodeGrants {
   /** True if the node has an allocation in the namespace, and may read its services. */
-  readonly runsSomething: boolean
+  readonly hasAllocations: boolean
   /** Reports whether a variable is readable. */
   readonly mayRead: (path: string) => boolean
 }
 
-interface JobGrants {
+interface PolicyGrants {
   readonly job: NonNullable<AclPolicyRecord['JobACL']>
   readonly grants: Grants
 }
@@ -26,10 +26,10 @@ interface JobGrants {
  * Permissions of the allocations of a node: the variables of their own jobs, groups and tasks, and
  * those that policies assigned to these grant. Jobs of other nodes are not included.
  */
-export class WorkloadRights {
+export class WorkloadGrants {
   readonly #tables: Tables
   readonly #ruleAliases: RuleAliases | undefined
-  #policies: readonly JobGrants[] = []
+  #policies: readonly PolicyGrants[] = []
   #policiesIndex = -1
 
   constructor(tables: Tables, ruleAliases?: RuleAliases) {
@@ -38,17 +38,19 @@ export class WorkloadRights {
   }
 
   /** Returns the current permissions of a node in a namespace, for many checks. */
-  of(nodeId: string, namespace: string): NodeRights {
-    const live = this.#tables.allocations
-      .rowsIn('node', nodeId)
+  grantsFor(nodeId: string, namespace: string): NodeGrants {
+    const liveAllocations = this.#tables.allocations
+      .rowsByIndex('node', nodeId)
       .filter((row) => row.Namespace === namespace && !isClientTerminal(row))
-    const workloads = this.#workloads(live)
-    const bound = new Set(workloads.flatMap((workload) => this.#bound(namespace, workload)))
+    const workloads = this.#workloads(liveAllocations)
+    const policyGrants = new Set(
+      workloads.flatMap((workload) => this.#policyGrantsOf(namespace, workload)),
+    )
     return {
-      runsSomething: live.length > 0,
+      hasAllocations: liveAllocations.length > 0,
       mayRead: (path) =>
-        workloads.some((workload) => isOwnVariable(workload, path)) ||
-        [...bound].some(({ grants }) => grants.variable(namespace, path, 'read')),
+        workloads.some((workload) => belongsToWorkload(workload, path)) ||
+        [...policyGrants].some(({ grants }) => grants.variable(namespace, path, 'read')),
     }
   }
 
@@ -66,8 +68,8 @@ export class WorkloadRights {
     })
   }
 
-  #bound(namespace: string, { jobId, group, task }: Workload): readonly JobGrants[] {
-    return this.#jobGrants().filter(
+  #policyGrantsOf(namespace: string, { jobId, group, task }: Workload): readonly PolicyGrants[] {
+    return this.#allPolicyGrants().filter(
       ({ job }) =>
         job.Namespace === namespace &&
         (job.JobID === '' || job.JobID === jobId) &&
@@ -76,7 +78,7 @@ export class WorkloadRights {
     )
   }
 
-  #jobGrants(): readonly JobGrants[] {
+  #allPolicyGrants(): readonly PolicyGrants[] {
     const { acl_policies: policies } = this.#tables
     if (this.#policiesIndex === policies.lastIndex) return this.#policies
     this.#policiesIndex = policies.lastIndex

@@ -3,11 +3,11 @@ import { EmptyState } from '../../parts/empty-state.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { useSession } from '../../session/session.tsx'
 
-/** Without access control there are no tokens, policies or roles: says so in their place. */
-export function WithAccessControl({ children }: { readonly children: ReactNode }) {
-  const { identity, isIdentifying } = useSession()
-  // What is in there would ask for what a server without access control does not have.
-  if (isIdentifying) return <Loading what="the page" />
+/** Shows its children only if ACLs are enabled, and a notice otherwise. */
+export function AccessControlGuard({ children }: { readonly children: ReactNode }) {
+  const { identity, isIdentityPending } = useSession()
+  // The children would call routes that fail on a server without ACLs.
+  if (isIdentityPending) return <Loading what="the page" />
   if (identity === undefined || identity.isAclEnabled) return children
   return (
     <EmptyState title="Access control is off" command="reeve agent --dev --acl">

@@ -5,29 +5,35 @@ interface Option {
   readonly text: string
 }
 
-interface ChoicesProps {
+interface CheckboxGroupProps {
   readonly label: string
-  /** Said where there is nothing to choose from. */
-  readonly none: string
+  /** Shown without options. */
+  readonly emptyText: string
   readonly options: readonly Option[]
-  readonly chosen: readonly string[]
+  readonly selected: readonly string[]
   readonly onChange: (ids: readonly string[]) => void
 }
 
-/** Any number of a few things. What is chosen stays, also when it is not known any more. */
-export function Choices({ label, none, options, chosen, onChange }: ChoicesProps) {
+/** A group of checkboxes. Selected options stay listed when they no longer exist. */
+export function CheckboxGroup({
+  label,
+  emptyText,
+  options,
+  selected,
+  onChange,
+}: CheckboxGroupProps) {
   const known = new Set(options.map(({ id }) => id))
-  const gone = chosen.filter((id) => !known.has(id)).map((id) => ({ id, text: id }))
-  const all = [...options, ...gone]
+  const unknownOptions = selected.filter((id) => !known.has(id)).map((id) => ({ id, text: id }))
+  const all = [...options, ...unknownOptions]
   const toggle = (id: string) =>
-    onChange(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id])
+    onChange(selected.includes(id) ? selected.filter((one) => one !== id) : [...selected, id])
   return (
     <fieldset className="choices">
       <legend>{label}</legend>
-      {all.length === 0 && <small>{none}</small>}
+      {all.length === 0 && <small>{emptyText}</small>}
       {all.map(({ id, text }) => (
         <label key={id} className="check">
-          <input type="checkbox" checked={chosen.includes(id)} onChange={() => toggle(id)} />
+          <input type="checkbox" checked={selected.includes(id)} onChange={() => toggle(id)} />
           {text}
         </label>
       ))}

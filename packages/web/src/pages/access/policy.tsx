@@ -1,14 +1,14 @@
 import type { AclPolicy } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { accessDisabledReason } from '../../actions/access-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { Editor } from '../../editor/lazy-editor.tsx'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { Field } from '../../parts/field.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
@@ -16,9 +16,9 @@ import { navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/jobs.css'
-import { WithAccessControl } from './access-off.tsx'
+import { AccessControlGuard } from './access-off.tsx'
 
-const FIRST_RULES = `namespace "default" {
+const EXAMPLE_RULES = `namespace "default" {
   policy = "read"
 }
 
@@ -27,38 +27,38 @@ node {
 }
 `
 
-/** Writes a policy that is not there yet. */
+/** The form for a new ACL policy. */
 export function NewAccessPolicyPage() {
   return (
-    <WithAccessControl>
-      <PageHead
+    <AccessControlGuard>
+      <PageHeader
         title="New access policy"
         crumbs={[{ text: 'Access policies', href: paths.accessPolicies() }]}
       />
       <PolicyForm policy={undefined} />
-      <CommandLine
+      <CliAndApiPanel
         cli="reeve acl policy apply NAME rules.hcl"
         call={{
           method: 'POST',
           path: '/v1/acl/policy/NAME',
-          body: { Name: 'NAME', Rules: FIRST_RULES },
+          body: { Name: 'NAME', Rules: EXAMPLE_RULES },
         }}
       />
-    </WithAccessControl>
+    </AccessControlGuard>
   )
 }
 
-/** One policy with its rules, to read and to change. */
+/** An ACL policy, with a form to edit it. */
 export function AccessPolicyPage({ params }: PageProps<'/access/policies/:policyName'>) {
   return (
-    <WithAccessControl>
+    <AccessControlGuard>
       <PolicyView name={params.policyName} />
-    </WithAccessControl>
+    </AccessControlGuard>
   )
 }
 
 function PolicyView({ name }: { readonly name: string }) {
-  const query = useRead(
+  const query = useApiQuery(
     ['access-policy', name],
     (api, signal) => api.v1.readAclPolicy({ params: { policy_name: name }, signal }),
     { watches: [{ topic: 'ACLPolicy', key: name }] },
@@ -71,14 +71,14 @@ function PolicyView({ name }: { readonly name: string }) {
     >
       {(policy) => (
         <>
-          <PageHead
+          <PageHeader
             title={policy.Name}
             crumbs={[{ text: 'Access policies', href: paths.accessPolicies() }]}
             lead={policy.Description === '' ? undefined : policy.Description}
             actions={<DeletePolicy name={policy.Name} />}
           />
           <PolicyForm key={policy.ModifyIndex} policy={policy} />
-          <CommandLine
+          <CliAndApiPanel
             cli={`reeve acl policy read ${name}`}
             call={{ path: `/v1/acl/policy/${encodeURIComponent(name)}` }}
           />
@@ -89,52 +89,56 @@ function PolicyView({ name }: { readonly name: string }) {
 }
 
 function DeletePolicy({ name }: { readonly name: string }) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const remove = async () => {
     const title = `Delete the policy ${name}?`
     const body = 'Tokens and roles lose the permissions it grants.'
     if (!(await confirm({ title, body, action: 'Delete the policy', isDangerous: true }))) return
-    const done = await act({
+    const result = await callApi({
       call: (api) => api.v1.deleteAclPolicy({ params: { policy_name: name } }),
-      done: 'The policy is deleted.',
+      successMessage: 'The policy is deleted.',
     })
-    if (done !== undefined) navigate(paths.accessPolicies())
+    if (result !== undefined) navigate(paths.accessPolicies())
   }
   return (
-    <ActionButton kind="danger" refusal={accessCan.write(rights)} onAct={remove}>
+    <ActionButton
+      kind="danger"
+      disabledReason={accessDisabledReason.write(permissions)}
+      onAction={remove}
+    >
       Delete…
     </ActionButton>
   )
 }
 
 function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const [name, setName] = useState(policy?.Name ?? '')
   const [description, setDescription] = useState(policy?.Description ?? '')
-  const [rules, setRules] = useState(policy?.Rules ?? FIRST_RULES)
+  const [rules, setRules] = useState(policy?.Rules ?? EXAMPLE_RULES)
   const isChanged =
     policy === undefined || rules !== policy.Rules || description !== policy.Description
-  const refusal =
-    accessCan.write(rights) ??
+  const disabledReason =
+    accessDisabledReason.write(permissions) ??
     (name.trim() === '' ? 'Enter a name.' : undefined) ??
     (isChanged ? undefined : 'There are no changes.')
-  const store = async () => {
+  const save = async () => {
     const body = {
       Name: name.trim(),
       Description: description,
       Rules: rules,
       JobACL: policy?.JobACL ?? null,
     }
-    const done = await act({
+    const result = await callApi({
       call: (api) => api.v1.writeAclPolicy({ params: { policy_name: body.Name }, body }),
-      done: `The policy ${body.Name} is stored.`,
+      successMessage: `The policy ${body.Name} is stored.`,
     })
-    if (done !== undefined && policy === undefined) navigate(paths.accessPolicy(body.Name))
+    if (result !== undefined && policy === undefined) navigate(paths.accessPolicy(body.Name))
   }
-  const mayNot = accessCan.write(rights) !== undefined
+  const isReadOnly = accessDisabledReason.write(permissions) !== undefined
   return (
     <form className="stack" onSubmit={(event) => event.preventDefault()}>
       {policy === undefined && (
@@ -149,7 +153,7 @@ function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
           <input
             {...attributes}
             value={description}
-            readOnly={mayNot}
+            readOnly={isReadOnly}
             onChange={(event) => setDescription(event.target.value)}
           />
         )}
@@ -160,12 +164,12 @@ function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
           language="hcl"
           value={rules}
           onChange={setRules}
-          isReadOnly={mayNot}
+          isReadOnly={isReadOnly}
           minHeight="200px"
         />
       </Panel>
       <div className="row">
-        <ActionButton kind="primary" refusal={refusal} onAct={store} isSubmit>
+        <ActionButton kind="primary" disabledReason={disabledReason} onAction={save} isSubmit>
           {policy === undefined ? 'Create the policy' : 'Store'}
         </ActionButton>
       </div>

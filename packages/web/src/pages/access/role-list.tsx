@@ -1,46 +1,46 @@
 import type { AclRole } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { accessDisabledReason } from '../../actions/access-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PageHead } from '../../parts/page-head.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { useSession } from '../../session/session.tsx'
 import '../../style/cluster.css'
-import { WithAccessControl } from './access-off.tsx'
+import { AccessControlGuard } from './access-off.tsx'
 import { RoleForm } from './role-form.tsx'
 
 type Edited = AclRole | 'new' | undefined
 
-/** Policies under one name. */
+/** The list of ACL roles. */
 export function RoleListPage() {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const [edited, setEdited] = useState<Edited>()
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Roles"
         lead="Named sets of policies. Changing a role changes all its tokens."
         actions={
           <ActionButton
             kind="primary"
-            refusal={accessCan.write(rights)}
-            onAct={() => setEdited('new')}
+            disabledReason={accessDisabledReason.write(permissions)}
+            onAction={() => setEdited('new')}
           >
             New role…
           </ActionButton>
         }
       />
-      <WithAccessControl>
+      <AccessControlGuard>
         <Roles onEdit={setEdited} />
-      </WithAccessControl>
-      <CommandLine cli="reeve acl role list" call={{ path: '/v1/acl/roles' }} />
+      </AccessControlGuard>
+      <CliAndApiPanel cli="reeve acl role list" call={{ path: '/v1/acl/roles' }} />
       {edited !== undefined && (
         <RoleForm
           role={edited === 'new' ? undefined : edited}
@@ -52,7 +52,7 @@ export function RoleListPage() {
 }
 
 function Roles({ onEdit }: { readonly onEdit: (role: AclRole) => void }) {
-  const roles = useRead(['roles'], (api, signal) => api.v1.listAclRoles({ signal }), {
+  const roles = useApiQuery(['roles'], (api, signal) => api.v1.listAclRoles({ signal }), {
     watches: [{ topic: 'ACLRole' }],
   })
   return (
@@ -91,7 +91,7 @@ function columnsOf(edit: (role: AclRole) => void): readonly Column<AclRole>[] {
     },
     {
       id: 'do',
-      head: 'Do',
+      head: 'Actions',
       width: '188px',
       cell: (role) => <Controls role={role} onEdit={() => edit(role)} />,
     },
@@ -104,25 +104,25 @@ interface ControlsProps {
 }
 
 function Controls({ role, onEdit }: ControlsProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
-  const refusal = accessCan.write(rights)
+  const disabledReason = accessDisabledReason.write(permissions)
   const remove = async () => {
     const title = `Delete the role ${role.Name}?`
     const body = 'Tokens lose the permissions it grants.'
     if (!(await confirm({ title, body, action: 'Delete the role', isDangerous: true }))) return
-    await act({
+    await callApi({
       call: (api) => api.v1.deleteAclRole({ params: { role_id: role.ID } }),
-      done: 'The role is deleted.',
+      successMessage: 'The role is deleted.',
     })
   }
   return (
     <span className="row task-controls">
-      <ActionButton refusal={refusal} onAct={onEdit}>
+      <ActionButton disabledReason={disabledReason} onAction={onEdit}>
         Edit…<span className="hidden"> {role.Name}</span>
       </ActionButton>
-      <ActionButton kind="danger" refusal={refusal} onAct={remove}>
+      <ActionButton kind="danger" disabledReason={disabledReason} onAction={remove}>
         Delete…<span className="hidden"> {role.Name}</span>
       </ActionButton>
     </span>

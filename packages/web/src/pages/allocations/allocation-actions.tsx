@@ -1,32 +1,35 @@
 import type { Allocation } from '@reeve/contract'
 import { useState } from 'react'
-import { allocationCan } from '../../actions/allocation-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { allocationDisabledReason } from '../../actions/allocation-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { useSession } from '../../session/session.tsx'
 import { SignalForm } from './signal-form.tsx'
 
-/** What may be done with the whole allocation. */
+/** Buttons to signal, restart and stop the allocation. */
 export function AllocationActions({ allocation }: { readonly allocation: Allocation }) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const [isSignaling, setSignaling] = useState(false)
-  const does = useAllocationDeeds(allocation)
+  const actions = useAllocationActions(allocation)
   return (
     <>
       <ActionButton
-        refusal={allocationCan.signal(allocation, rights)}
-        onAct={() => setSignaling(true)}
+        disabledReason={allocationDisabledReason.signal(allocation, permissions)}
+        onAction={() => setSignaling(true)}
       >
         Signal…
       </ActionButton>
-      <ActionButton refusal={allocationCan.restart(allocation, rights)} onAct={does.restart}>
+      <ActionButton
+        disabledReason={allocationDisabledReason.restart(allocation, permissions)}
+        onAction={actions.restart}
+      >
         Restart…
       </ActionButton>
       <ActionButton
         kind="danger"
-        refusal={allocationCan.stop(allocation, rights)}
-        onAct={does.stop}
+        disabledReason={allocationDisabledReason.stop(allocation, permissions)}
+        onAction={actions.stop}
       >
         Stop…
       </ActionButton>
@@ -35,8 +38,8 @@ export function AllocationActions({ allocation }: { readonly allocation: Allocat
   )
 }
 
-function useAllocationDeeds({ ID, Name, Namespace: namespace }: Allocation) {
-  const act = useAct()
+function useAllocationActions({ ID, Name, Namespace: namespace }: Allocation) {
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const params = { alloc_id: ID }
   const query = { namespace }
@@ -45,9 +48,9 @@ function useAllocationDeeds({ ID, Name, Namespace: namespace }: Allocation) {
       const title = `Restart ${Name}?`
       const body = 'Its running tasks are restarted on the same node.'
       if (!(await confirm({ title, body, action: 'Restart the tasks' }))) return
-      await act({
+      await callApi({
         call: (api) => api.v1.restartAllocation({ params, query, body: {} }),
-        done: 'The tasks are restarting.',
+        successMessage: 'The tasks are restarting.',
       })
     },
     stop: async () => {
@@ -55,9 +58,9 @@ function useAllocationDeeds({ ID, Name, Namespace: namespace }: Allocation) {
       const body = 'The scheduler places a replacement, possibly on another node.'
       const action = 'Stop the allocation'
       if (!(await confirm({ title, body, action, isDangerous: true }))) return
-      await act({
+      await callApi({
         call: (api) => api.v1.stopAllocation({ params, query }),
-        done: 'The allocation is stopping and will be replaced.',
+        successMessage: 'The allocation is stopping and will be replaced.',
       })
     },
   }

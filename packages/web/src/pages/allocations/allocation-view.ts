@@ -1,23 +1,23 @@
 import type { Allocation } from '@reeve/contract'
 
-/** What every tab of the allocation page is given. */
+/** Props of every tab of the allocation page. */
 export interface AllocationView {
   readonly allocation: Allocation
   readonly search: URLSearchParams
 }
 
-/** The tasks of the allocation's group, in the order of the job file. */
-export function tasksOf({ Job, TaskGroup, TaskStates }: Allocation): readonly string[] {
+/** Returns the names of the tasks, in the order of the job file. */
+export function taskNames({ Job, TaskGroup, TaskStates }: Allocation): readonly string[] {
   const group = Job.TaskGroups.find(({ Name }) => Name === TaskGroup)
-  const named = group?.Tasks.map(({ Name }) => Name) ?? []
-  return named.length > 0 ? named : Object.keys(TaskStates ?? {})
+  const namesInJob = group?.Tasks.map(({ Name }) => Name) ?? []
+  return namesInJob.length > 0 ? namesInJob : Object.keys(TaskStates ?? {})
 }
 
-/** The task that the address names, else one that has something to show. */
-export function chosenTask(allocation: Allocation, search: URLSearchParams): string {
-  const tasks = tasksOf(allocation)
-  const asked = search.get('task')
-  if (asked !== null && tasks.includes(asked)) return asked
+/** Returns the task named in the URL, or else a running one. */
+export function selectedTask(allocation: Allocation, search: URLSearchParams): string {
+  const tasks = taskNames(allocation)
+  const requested = search.get('task')
+  if (requested !== null && tasks.includes(requested)) return requested
   const isRunning = (task: string) => allocation.TaskStates?.[task]?.State === 'running'
   return tasks.find(isRunning) ?? tasks[0] ?? ''
 }

@@ -1,15 +1,15 @@
 import type { Allocation } from '@reeve/contract'
-import { allocationCan } from '../../actions/allocation-can.ts'
-import { CommandLine } from '../../parts/command-line.tsx'
+import { allocationDisabledReason } from '../../actions/allocation-can.ts'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { ALLOCATION_TABS, paths, type AllocationTab } from '../../paths.ts'
-import { useRead } from '../../data/use-read.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
-import type { Rights } from '../../session/rights.ts'
+import type { AclPermissions } from '../../session/rights.ts'
 import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
@@ -40,8 +40,8 @@ interface AllocationPageProps {
 }
 
 function AllocationPage({ id, tab, search }: AllocationPageProps) {
-  const { rights } = useSession()
-  const query = useRead(
+  const { permissions } = useSession()
+  const query = useApiQuery(
     ['allocation', id],
     (api, signal) => api.v1.readAllocation({ params: { alloc_id: id }, signal }),
     { watches: [{ topic: 'Allocation', key: id }] },
@@ -58,9 +58,13 @@ function AllocationPage({ id, tab, search }: AllocationPageProps) {
       {(allocation) => (
         <>
           <AllocationHead allocation={allocation} />
-          <Tabs label="Parts of the allocation" current={tab} tabs={tabsOf(allocation, rights)} />
+          <Tabs
+            label="Parts of the allocation"
+            current={tab}
+            tabs={allocationTabs(allocation, permissions)}
+          />
           <TabView tab={tab} view={{ allocation, search }} />
-          <CommandLine {...COMMANDS[tab](id, search)} />
+          <CliAndApiPanel {...COMMANDS[tab](id, search)} />
         </>
       )}
     </QueryView>
@@ -70,7 +74,7 @@ function AllocationPage({ id, tab, search }: AllocationPageProps) {
 function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
   const { ID, Name, Namespace: namespace, JobID } = allocation
   return (
-    <PageHead
+    <PageHeader
       title={Name}
       crumbs={[
         { text: 'Allocations', href: paths.allocations({ namespace }) },
@@ -90,29 +94,30 @@ function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
   )
 }
 
-/** What it stands in for, and what stands in for it. */
+/** Links to the previous and the next allocation. */
 function Replacement({ allocation }: { readonly allocation: Allocation }) {
   const { ClientDescription, PreviousAllocation, NextAllocation } = allocation
   const { PreemptedByAllocation } = allocation
   return (
     <>
-      {sentence(ClientDescription)} <Other id={PreviousAllocation} words="Replaces" />
-      <Other id={NextAllocation} words="Replaced by" />
-      <Other id={PreemptedByAllocation} words="Preempted by" />
+      {withFullStop(ClientDescription)}{' '}
+      <RelatedAllocation id={PreviousAllocation} label="Replaces" />
+      <RelatedAllocation id={NextAllocation} label="Replaced by" />
+      <RelatedAllocation id={PreemptedByAllocation} label="Preempted by" />
     </>
   )
 }
 
-/** What the agent says has a stop at its end, or not. */
-function sentence(text: string): string {
+/** Adds a missing full stop to a text of the agent. */
+function withFullStop(text: string): string {
   return text === '' || text.endsWith('.') ? text : `${text}.`
 }
 
-function Other({ id, words }: { readonly id: string; readonly words: string }) {
+function RelatedAllocation({ id, label }: { readonly id: string; readonly label: string }) {
   if (id === '') return null
   return (
     <span>
-      {words} <Link href={paths.allocation(id)}>{id.slice(0, 8)}</Link>.{' '}
+      {label} <Link href={paths.allocation(id)}>{id.slice(0, 8)}</Link>.{' '}
     </span>
   )
 }
@@ -125,19 +130,21 @@ const TAB_TEXTS: Readonly<Record<AllocationTab, string>> = {
   terminal: 'Terminal',
 }
 
-/** What may not be seen says so before it is opened. */
-const TAB_CAN: Readonly<Partial<Record<AllocationTab, typeof allocationCan.readLogs>>> = {
-  logs: allocationCan.readLogs,
-  files: allocationCan.readFiles,
-  terminal: allocationCan.exec,
+/** Why a tab is disabled, shown before it is opened. */
+const TAB_DISABLED_REASON: Readonly<
+  Partial<Record<AllocationTab, typeof allocationDisabledReason.readLogs>>
+> = {
+  logs: allocationDisabledReason.readLogs,
+  files: allocationDisabledReason.readFiles,
+  terminal: allocationDisabledReason.exec,
 }
 
-function tabsOf(allocation: Allocation, rights: Rights) {
+function allocationTabs(allocation: Allocation, permissions: AclPermissions) {
   return ALLOCATION_TABS.map((tab) => ({
     id: tab,
     text: TAB_TEXTS[tab],
     href: paths.allocation(allocation.ID, tab),
-    refusal: TAB_CAN[tab]?.(allocation, rights),
+    disabledReason: TAB_DISABLED_REASON[tab]?.(allocation, permissions),
   }))
 }
 

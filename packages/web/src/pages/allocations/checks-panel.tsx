@@ -1,18 +1,18 @@
 import type { Allocation, CheckResult } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
 
-/** No event tells of a check that answers differently. */
-const EVERY_MS = 5_000
+/** Checks are polled, because no event reports their results. */
+const POLL_INTERVAL_MS = 5_000
 
-/** The latest answers of the health checks; nothing where there are none. */
+/** The latest results of the health checks; empty without checks. */
 export function ChecksPanel({ allocation }: { readonly allocation: Allocation }) {
   const { ID, ClientStatus } = allocation
-  const { data } = useRead(
+  const { data } = useApiQuery(
     ['allocation-checks', ID],
     (api, signal) => api.v1.readAllocationChecks({ params: { alloc_id: ID }, signal }),
-    { enabled: ClientStatus === 'running', everyMs: EVERY_MS },
+    { enabled: ClientStatus === 'running', pollIntervalMs: POLL_INTERVAL_MS },
   )
   const checks = Object.values(data ?? {})
   if (checks.length === 0) return null
@@ -33,7 +33,7 @@ function Check({ check }: { readonly check: CheckResult }) {
   const { Check: name, Service, Status, Output, StatusCode } = check
   return (
     <li>
-      <StateBadge state={STATES[Status]} text={Status} /> <b>{name}</b>{' '}
+      <StatusBadge state={STATES[Status]} text={Status} /> <b>{name}</b>{' '}
       <span className="quiet">
         of {Service}
         {StatusCode === undefined ? '' : `, status ${StatusCode}`}

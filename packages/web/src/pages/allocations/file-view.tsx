@@ -1,10 +1,10 @@
 import type { Allocation, FileInfo } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
-import { bytesText } from '../../parts/bytes.ts'
-import { describeFailure } from '../../parts/describe-failure.ts'
+import { useApiQuery } from '../../data/use-read.ts'
+import { formatBytes } from '../../parts/bytes.ts'
+import { describeError } from '../../parts/describe-failure.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { saveBytes } from '../../parts/save-bytes.ts'
+import { downloadStream } from '../../parts/save-bytes.ts'
 import { useToast } from '../../parts/toasts.tsx'
 import { visibleName, visibleText } from '../../parts/visible-text.ts'
 import { useSession } from '../../session/session.tsx'
@@ -16,20 +16,20 @@ interface FileViewProps {
   readonly file: FileInfo
 }
 
-/** More than anybody reads in a page; the rest is downloaded. */
-const SHOWN_BYTES_MAX = 262_144
+/** Length of the preview; larger files can be downloaded. */
+const PREVIEW_BYTES_MAX = 262_144
 
-/** The beginning of a file as text, and the whole of it to keep. */
+/** A preview of a file, with a button to download it. */
 export function FileView({ allocation, path, file }: FileViewProps) {
   const { ID, Namespace: namespace } = allocation
-  const bytes = useRead(['file', ID, path], (api, signal) =>
+  const bytes = useApiQuery(['file', ID, path], (api, signal) =>
     api.v1.readFileAt({
       params: { alloc_id: ID },
-      query: { namespace, path, offset: 0, limit: SHOWN_BYTES_MAX },
+      query: { namespace, path, offset: 0, limit: PREVIEW_BYTES_MAX },
       signal,
     }),
   )
-  const isCut = file.Size > SHOWN_BYTES_MAX
+  const isTruncated = file.Size > PREVIEW_BYTES_MAX
   return (
     <Panel
       title={visibleName(file.Name)}
@@ -37,13 +37,13 @@ export function FileView({ allocation, path, file }: FileViewProps) {
       actions={
         <>
           <span className="quiet">
-            {bytesText(file.Size)}
-            {isCut ? `, the first ${bytesText(SHOWN_BYTES_MAX)} are shown` : ''}
+            {formatBytes(file.Size)}
+            {isTruncated ? `, the first ${formatBytes(PREVIEW_BYTES_MAX)} are shown` : ''}
           </span>
           <button type="button" className="button" onClick={() => void bytes.refetch()}>
             Read again
           </button>
-          <Save allocation={allocation} path={path} name={file.Name} />
+          <DownloadButton allocation={allocation} path={path} name={file.Name} />
         </>
       }
     >
@@ -65,13 +65,13 @@ function Content({ name, bytes }: { readonly name: string; readonly bytes: Uint8
   )
 }
 
-interface SaveProps {
+interface DownloadButtonProps {
   readonly allocation: Allocation
   readonly path: string
   readonly name: string
 }
 
-function Save({ allocation, path, name }: SaveProps) {
+function DownloadButton({ allocation, path, name }: DownloadButtonProps) {
   const { api } = useSession()
   const toast = useToast()
   const save = async () => {
@@ -79,9 +79,9 @@ function Save({ allocation, path, name }: SaveProps) {
     try {
       const params = { alloc_id: allocation.ID }
       const { data } = await api.open('readFile', { params, query, timeoutMs: 0 })
-      await saveBytes(name, data)
+      await downloadStream(name, data)
     } catch (error) {
-      const { title, text } = describeFailure(error)
+      const { title, text } = describeError(error)
       toast({ kind: 'bad', text: `${title} ${text}` })
     }
   }

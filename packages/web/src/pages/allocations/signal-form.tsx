@@ -1,12 +1,12 @@
 import type { Allocation } from '@reeve/contract'
 import { useState } from 'react'
-import { allocationCan, runningTasks } from '../../actions/allocation-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { allocationDisabledReason, runningTasks } from '../../actions/allocation-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form.tsx'
 import { useSession } from '../../session/session.tsx'
 
-/** Those that programs listen to; any other one can be typed. */
+/** Suggested signals; any other one can be typed. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGKILL', 'SIGUSR1', 'SIGUSR2', 'SIGQUIT'] as const
 
 interface SignalFormProps {
@@ -15,29 +15,29 @@ interface SignalFormProps {
 }
 
 export function SignalForm({ allocation, onClose }: SignalFormProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const [signal, setSignal] = useState<string>('SIGHUP')
   const [task, setTask] = useState('')
   const send = async () => {
-    const sent = await act({
+    const result = await callApi({
       call: (api) =>
         api.v1.signalAllocation({
           params: { alloc_id: allocation.ID },
           query: { namespace: allocation.Namespace },
           body: { Signal: signal, Task: task },
         }),
-      done: `${signal} was sent.`,
+      successMessage: `${signal} was sent.`,
     })
-    return sent !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog
       title={`Send a signal to ${allocation.Name}`}
       action="Send"
-      refusal={
-        allocationCan.signal(allocation, rights) ??
-        (signal.trim() === '' ? 'Name a signal.' : undefined)
+      disabledReason={
+        allocationDisabledReason.signal(allocation, permissions) ??
+        (signal.trim() === '' ? 'Enter a signal.' : undefined)
       }
       onSubmit={send}
       onClose={onClose}

@@ -1,20 +1,20 @@
 import { failureOf, type Allocation, type TaskState } from '@reeve/contract'
-import { Ago } from '../../parts/ago.tsx'
-import { megabytesText } from '../../parts/bytes.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
+import { formatMegabytes } from '../../parts/bytes.ts'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs, dateOfText } from '../../parts/time.ts'
+import { DescriptionList, Panel } from '../../parts/panel.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromNs, dateFromText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { FailureBanner } from '../jobs/failure-banner.tsx'
-import { tasksOf, type AllocationView } from './allocation-view.ts'
+import { taskNames, type AllocationView } from './allocation-view.ts'
 import { ChecksPanel } from './checks-panel.tsx'
 import { TaskControls } from './task-controls.tsx'
-import { momentsOf } from './timeline.ts'
+import { timelineEvents } from './timeline.ts'
 
-/** What the allocation is, how its tasks do, and what happened to them. */
+/** The tab with placement, tasks and events of the allocation. */
 export function OverviewTab({ allocation }: AllocationView) {
   return (
     <>
@@ -26,7 +26,7 @@ export function OverviewTab({ allocation }: AllocationView) {
         />
       )}
       <Panel title="Placement">
-        <Facts facts={factsOf(allocation)} />
+        <DescriptionList facts={allocationFacts(allocation)} />
       </Panel>
       <Panel title="Tasks" isFlush>
         <Tasks allocation={allocation} />
@@ -44,7 +44,7 @@ function isFailing(allocation: Allocation): boolean {
   return failureOf(allocation, Date.now()) !== undefined
 }
 
-function factsOf(allocation: Allocation) {
+function allocationFacts(allocation: Allocation) {
   const { NodeID, NodeName, EvalID, DeploymentID, Resources, JobVersion } = allocation
   const { Namespace: namespace, JobID } = allocation
   return [
@@ -57,8 +57,8 @@ function factsOf(allocation: Allocation) {
         </Link>
       ),
     },
-    { name: 'Made', value: <Ago date={dateOfNs(allocation.CreateTime)} /> },
-    { name: 'Changed', value: <Ago date={dateOfNs(allocation.ModifyTime)} /> },
+    { name: 'Made', value: <RelativeTime date={dateFromNs(allocation.CreateTime)} /> },
+    { name: 'Changed', value: <RelativeTime date={dateFromNs(allocation.ModifyTime)} /> },
     {
       name: 'Evaluation',
       value: <Link href={paths.evaluation(EvalID)}>{EvalID.slice(0, 8)}</Link>,
@@ -75,8 +75,8 @@ function factsOf(allocation: Allocation) {
       ? []
       : [
           { name: 'CPU', value: `${Resources.CPU} MHz` },
-          { name: 'Memory', value: megabytesText(Resources.MemoryMB) },
-          { name: 'Disk', value: megabytesText(Resources.DiskMB) },
+          { name: 'Memory', value: formatMegabytes(Resources.MemoryMB) },
+          { name: 'Disk', value: formatMegabytes(Resources.DiskMB) },
         ]),
     ...portFacts(allocation),
   ]
@@ -115,7 +115,7 @@ const TASK_COLUMNS: readonly Column<TaskRow>[] = [
     head: 'Started',
     width: '104px',
     isExtra: true,
-    cell: ({ state }) => <Ago date={dateOfText(state?.StartedAt ?? null)} />,
+    cell: ({ state }) => <RelativeTime date={dateFromText(state?.StartedAt ?? null)} />,
   },
   {
     id: 'restarts',
@@ -127,22 +127,22 @@ const TASK_COLUMNS: readonly Column<TaskRow>[] = [
   },
   {
     id: 'controls',
-    head: 'Do',
+    head: 'Actions',
     width: '34%',
     cell: ({ name, allocation }) => <TaskControls allocation={allocation} task={name} />,
   },
 ]
 
 function TaskBadge({ state }: { readonly state: TaskState | undefined }) {
-  if (state === undefined) return <StateBadge state="pending" />
-  if (state.State !== 'dead') return <StateBadge state={state.State} />
-  return <StateBadge state={state.Failed ? 'failed' : 'complete'} />
+  if (state === undefined) return <StatusBadge state="pending" />
+  if (state.State !== 'dead') return <StatusBadge state={state.State} />
+  return <StatusBadge state={state.Failed ? 'failed' : 'complete'} />
 }
 
 function Tasks({ allocation }: { readonly allocation: Allocation }) {
   const { TaskStates, Job } = allocation
   const group = Job.TaskGroups.find(({ Name }) => Name === allocation.TaskGroup)
-  const rows = tasksOf(allocation).map((name) => ({
+  const rows = taskNames(allocation).map((name) => ({
     name,
     driver: group?.Tasks.find(({ Name }) => Name === name)?.Driver ?? '',
     state: TaskStates?.[name],
@@ -164,14 +164,14 @@ function Tasks({ allocation }: { readonly allocation: Allocation }) {
 }
 
 function Timeline({ allocation }: { readonly allocation: Allocation }) {
-  const moments = momentsOf(allocation)
+  const moments = timelineEvents(allocation)
   if (moments.length === 0) return <p className="quiet">The node has not reported its state yet.</p>
   return (
     <ol className="timeline">
       {moments.map(({ key, timeNs, task, type, text, tone }) => (
         <li key={key} className={`tone-${tone}`}>
           <span className="timeline-when">
-            <Ago date={dateOfNs(timeNs)} />
+            <RelativeTime date={dateFromNs(timeNs)} />
           </span>
           <span className="timeline-what">
             <b>{type}</b> <span className="tag">{task}</span>

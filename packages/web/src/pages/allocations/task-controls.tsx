@@ -1,6 +1,6 @@
 import type { Allocation } from '@reeve/contract'
-import { allocationCan, runningTasks } from '../../actions/allocation-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { allocationDisabledReason, runningTasks } from '../../actions/allocation-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { paths } from '../../paths.ts'
@@ -12,27 +12,27 @@ interface TaskControlsProps {
   readonly task: string
 }
 
-/** What may be done with one task. */
+/** Links and buttons for one task. */
 export function TaskControls({ allocation, task }: TaskControlsProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const { ID, Namespace: namespace } = allocation
-  const refusal =
-    allocationCan.restart(allocation, rights) ??
+  const disabledReason =
+    allocationDisabledReason.restart(allocation, permissions) ??
     (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.')
   const restart = async () => {
     const title = `Restart the task ${task}?`
     const body = 'Its process is restarted on the same node.'
     if (!(await confirm({ title, body, action: 'Restart the task' }))) return
-    await act({
+    await callApi({
       call: (api) =>
         api.v1.restartAllocation({
           params: { alloc_id: ID },
           query: { namespace },
           body: { TaskName: task },
         }),
-      done: `${task} is restarting.`,
+      successMessage: `${task} is restarting.`,
     })
   }
   return (
@@ -43,7 +43,7 @@ export function TaskControls({ allocation, task }: TaskControlsProps) {
       <Link href={paths.allocation(ID, 'terminal', task)}>
         Terminal<span className="hidden"> in {task}</span>
       </Link>
-      <ActionButton refusal={refusal} onAct={restart}>
+      <ActionButton disabledReason={disabledReason} onAction={restart}>
         Restart<span className="hidden"> {task}</span>
       </ActionButton>
     </span>

@@ -1,6 +1,6 @@
 import type { Allocation } from '@reeve/contract'
 import { hrefWith, navigate } from '../../routing/location.ts'
-import { tasksOf } from './allocation-view.ts'
+import { taskNames } from './allocation-view.ts'
 
 interface TaskSelectProps {
   readonly allocation: Allocation
@@ -8,7 +8,7 @@ interface TaskSelectProps {
   readonly id?: string
 }
 
-/** Which task of the allocation is looked at; the choice is in the address. */
+/** Selects the shown task; the selection is part of the URL. */
 export function TaskSelect({ allocation, current, id }: TaskSelectProps) {
   return (
     <select
@@ -17,7 +17,7 @@ export function TaskSelect({ allocation, current, id }: TaskSelectProps) {
       value={current}
       onChange={(event) => navigate(hrefWith({ task: event.target.value }), { replace: true })}
     >
-      {tasksOf(allocation).map((task) => (
+      {taskNames(allocation).map((task) => (
         <option key={task}>{task}</option>
       ))}
     </select>

@@ -1,7 +1,7 @@
 import type { Node } from '@reeve/contract'
 import { useState } from 'react'
-import { nodeCan } from '../../actions/node-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { nodeDisabledReason } from '../../actions/node-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form.tsx'
 import { useSession } from '../../session/session.tsx'
@@ -13,7 +13,7 @@ interface DrainFormProps {
 
 const NS_PER_MINUTE = 60e9
 
-/** Drain: 0 waits without end, below 0 stops everything at once. */
+/** Deadlines of a drain: 0 means none, a negative value stops all allocations at once. */
 const DEADLINES = [
   { id: 'now', text: 'Force: stop all allocations at once', ns: -1 },
   { id: '10m', text: '10 minutes', ns: 10 * NS_PER_MINUTE },
@@ -22,30 +22,30 @@ const DEADLINES = [
   { id: 'none', text: 'No deadline', ns: 0 },
 ] as const
 
-/** Moves the allocations off a node, as fast as their jobs allow. */
+/** The dialog to drain a node. */
 export function DrainForm({ node, onClose }: DrainFormProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const [deadline, setDeadline] = useState('1h')
-  const [isIgnoringSystem, setIgnoringSystem] = useState(false)
+  const [ignoreSystemJobs, setIgnoreSystemJobs] = useState(false)
   const drain = async () => {
     const Deadline = DEADLINES.find(({ id }) => id === deadline)?.ns ?? 0
-    const done = await act({
+    const result = await callApi({
       call: (api) =>
         api.v1.drainNode({
           params: { node_id: node.ID },
-          body: { DrainSpec: { Deadline, IgnoreSystemJobs: isIgnoringSystem } },
+          body: { DrainSpec: { Deadline, IgnoreSystemJobs: ignoreSystemJobs } },
         }),
-      done: 'The node drains.',
+      successMessage: 'The node is draining.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog
       title={`Drain ${node.Name}`}
       action="Drain the node"
       kind="danger"
-      refusal={nodeCan.drain(node, rights)}
+      disabledReason={nodeDisabledReason.drain(node, permissions)}
       onSubmit={drain}
       onClose={onClose}
     >
@@ -71,8 +71,8 @@ export function DrainForm({ node, onClose }: DrainFormProps) {
       <label className="check">
         <input
           type="checkbox"
-          checked={isIgnoringSystem}
-          onChange={(event) => setIgnoringSystem(event.target.checked)}
+          checked={ignoreSystemJobs}
+          onChange={(event) => setIgnoreSystemJobs(event.target.checked)}
         />
         Keep system jobs running
       </label>

@@ -5,17 +5,17 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Editor } from '../../editor/lazy-editor.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
-import type { Heard } from './event-log.ts'
+import type { LoggedEvent } from './event-log.ts'
 
 interface EventTableProps {
-  readonly events: readonly Heard[]
+  readonly events: readonly LoggedEvent[]
   readonly empty: ReactNode
 }
 
-/** One row for each event; what it carries is shown when asked for. */
+/** One row per event; a click shows the payload. */
 export function EventTable({ events, empty }: EventTableProps) {
-  const [open, setOpen] = useState<Event>()
-  const columns = columnsOf(setOpen)
+  const [openEvent, setOpen] = useState<Event>()
+  const columns = eventColumns(setOpen)
   return (
     <>
       <DataTable
@@ -25,16 +25,16 @@ export function EventTable({ events, empty }: EventTableProps) {
         keyOf={({ key }) => String(key)}
         empty={empty}
       />
-      {open !== undefined && (
+      {openEvent !== undefined && (
         <Dialog
-          title={`${open.Type} ${open.Key.slice(0, 36)}`}
+          title={`${openEvent.Type} ${openEvent.Key.slice(0, 36)}`}
           className="wide"
           onClose={() => setOpen(undefined)}
         >
           <Editor
             label="Payload"
             language="json"
-            value={JSON.stringify(open, null, 2)}
+            value={JSON.stringify(openEvent, null, 2)}
             isReadOnly
           />
           <div className="row dialog-actions">
@@ -48,25 +48,25 @@ export function EventTable({ events, empty }: EventTableProps) {
   )
 }
 
-function columnsOf(open: (event: Event) => void): readonly Column<Heard>[] {
+function eventColumns(onOpen: (event: Event) => void): readonly Column<LoggedEvent>[] {
   return [
     {
       id: 'type',
       head: 'Event',
       width: '200px',
       cell: ({ event }) => (
-        <button type="button" className="link-button" onClick={() => open(event)}>
+        <button type="button" className="link-button" onClick={() => onOpen(event)}>
           {event.Type}
         </button>
       ),
     },
-    { id: 'key', head: 'About', cell: ({ event }) => <About event={event} /> },
+    { id: 'key', head: 'Key', cell: ({ event }) => <EventSubject event={event} /> },
     {
       id: 'job',
       head: 'Filter keys',
       width: '22%',
       isExtra: true,
-      cell: ({ event }) => alsoAbout(event),
+      cell: ({ event }) => filterKeysText(event),
     },
     {
       id: 'namespace',
@@ -86,25 +86,25 @@ function columnsOf(open: (event: Event) => void): readonly Column<Heard>[] {
   ]
 }
 
-function About({ event }: { readonly event: Event }) {
-  const href = hrefOf(event)
-  const text = shortened(event.Key)
+function EventSubject({ event }: { readonly event: Event }) {
+  const href = subjectHref(event)
+  const text = shortenId(event.Key)
   return href === undefined ? text : <Link href={href}>{text}</Link>
 }
 
-/** Nothing stands where there is none, such as the deployment of a batch job. */
-function alsoAbout({ FilterKeys }: Event): string {
+/** Joins the filter keys; empty ones, such as the deployment of a batch job, are omitted. */
+function filterKeysText({ FilterKeys }: Event): string {
   const keys = (FilterKeys ?? []).filter((key) => key !== '')
-  return keys.map((key) => shortened(key)).join(', ')
+  return keys.map((key) => shortenId(key)).join(', ')
 }
 
-/** Ids are long; names are not. */
-function shortened(key: string): string {
+/** Shortens IDs, but not names. */
+function shortenId(key: string): string {
   return /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(key) ? key.slice(0, 8) : key
 }
 
-/** The page of what changed, where it has one. */
-function hrefOf({ Topic, Key, Namespace: namespace }: Event): string | undefined {
+/** Returns the page of the changed record, if it has one. */
+function subjectHref({ Topic, Key, Namespace: namespace }: Event): string | undefined {
   switch (Topic) {
     case 'Job':
       return paths.job({ namespace, id: Key })

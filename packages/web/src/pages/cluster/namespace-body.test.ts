@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Namespace } from '@reeve/contract'
 import { test } from 'node:test'
-import { bodyOf, draftOf, faultIn } from './namespace-body.ts'
+import { toNamespaceRequest, toNamespaceDraft, draftError } from './namespace-body.ts'
 
 const PROD: Namespace = {
   Name: 'prod',
@@ -21,7 +21,10 @@ const PROD: Namespace = {
 }
 
 test('a namespace comes back from its form as it was', () => {
-  const { Capabilities, NodePoolConfiguration, Meta } = bodyOf(PROD, draftOf(PROD))
+  const { Capabilities, NodePoolConfiguration, Meta } = toNamespaceRequest(
+    PROD,
+    toNamespaceDraft(PROD),
+  )
   assert.deepEqual(
     [Capabilities, NodePoolConfiguration, Meta],
     [PROD.Capabilities, PROD.NodePoolConfiguration, PROD.Meta],
@@ -29,7 +32,7 @@ test('a namespace comes back from its form as it was', () => {
 })
 
 test('a new namespace says nothing about what its form leaves empty', () => {
-  const body = bodyOf(undefined, { ...draftOf(undefined), name: ' staging ' })
+  const body = toNamespaceRequest(undefined, { ...toNamespaceDraft(undefined), name: ' staging ' })
   assert.deepEqual(body, {
     Name: 'staging',
     Description: '',
@@ -39,7 +42,11 @@ test('a new namespace says nothing about what its form leaves empty', () => {
 })
 
 test('drivers are taken away, and the modes that the form does not show stay', () => {
-  const body = bodyOf(PROD, { ...draftOf(PROD), drivers: '', noDrivers: 'raw_exec' })
+  const body = toNamespaceRequest(PROD, {
+    ...toNamespaceDraft(PROD),
+    drivers: '',
+    deniedDrivers: 'raw_exec',
+  })
   assert.deepEqual(body.Capabilities, {
     EnabledTaskDrivers: null,
     DisabledTaskDrivers: ['raw_exec'],
@@ -50,9 +57,9 @@ test('drivers are taken away, and the modes that the form does not show stay', (
 
 const FAULTS = [
   { name: 'has no name', change: { name: ' ' }, fault: /name/ },
-  { name: 'allows and denies pools', change: { noPools: 'cpu' }, fault: /not both/ },
-  { name: 'allows and denies a driver', change: { noDrivers: 'exec' }, fault: /driver exec/ },
+  { name: 'allows and denies pools', change: { deniedPools: 'cpu' }, fault: /not both/ },
+  { name: 'allows and denies a driver', change: { deniedDrivers: 'exec' }, fault: /driver exec/ },
 ]
 for (const { name, change, fault } of FAULTS)
   test(`a namespace is not stored that ${name}`, () =>
-    assert.match(faultIn({ ...draftOf(PROD), ...change }) ?? '', fault))
+    assert.match(draftError({ ...toNamespaceDraft(PROD), ...change }) ?? '', fault))

@@ -1,68 +1,71 @@
 import type { Namespace, NamespaceRequest } from '@reeve/contract'
-import { namesIn } from '../../parts/names-in.ts'
+import { parseNames } from '../../parts/names-in.ts'
 
-/** A namespace as its form holds it: lists are texts with commas. */
+/** A namespace as edited in the form: lists are comma-separated texts. */
 export interface NamespaceDraft {
   readonly name: string
   readonly description: string
   readonly drivers: string
-  readonly noDrivers: string
+  readonly deniedDrivers: string
   readonly pool: string
   readonly pools: string
-  readonly noPools: string
+  readonly deniedPools: string
 }
 
-export function draftOf(namespace: Namespace | undefined): NamespaceDraft {
+export function toNamespaceDraft(namespace: Namespace | undefined): NamespaceDraft {
   const { Capabilities, NodePoolConfiguration } = namespace ?? {}
   const text = (names: readonly string[] | null | undefined) => (names ?? []).join(', ')
   return {
     name: namespace?.Name ?? '',
     description: namespace?.Description ?? '',
     drivers: text(Capabilities?.EnabledTaskDrivers),
-    noDrivers: text(Capabilities?.DisabledTaskDrivers),
+    deniedDrivers: text(Capabilities?.DisabledTaskDrivers),
     pool: NodePoolConfiguration?.Default ?? '',
     pools: text(NodePoolConfiguration?.Allowed),
-    noPools: text(NodePoolConfiguration?.Denied),
+    deniedPools: text(NodePoolConfiguration?.Denied),
   }
 }
 
-/** The request that stores a draft; what the form does not show stays as it was. */
-export function bodyOf(namespace: Namespace | undefined, draft: NamespaceDraft): NamespaceRequest {
+/** Returns the write request for a draft; fields outside the form are unchanged. */
+export function toNamespaceRequest(
+  namespace: Namespace | undefined,
+  draft: NamespaceDraft,
+): NamespaceRequest {
   const modes = { EnabledNetworkModes: null, DisabledNetworkModes: null }
   const capabilities = {
     ...modes,
     ...namespace?.Capabilities,
-    EnabledTaskDrivers: listOf(draft.drivers),
-    DisabledTaskDrivers: listOf(draft.noDrivers),
+    EnabledTaskDrivers: namesOrNull(draft.drivers),
+    DisabledTaskDrivers: namesOrNull(draft.deniedDrivers),
   }
   const pools = {
     Default: draft.pool.trim(),
-    Allowed: listOf(draft.pools),
-    Denied: listOf(draft.noPools),
+    Allowed: namesOrNull(draft.pools),
+    Denied: namesOrNull(draft.deniedPools),
   }
   return {
     ...namespace,
     Name: draft.name.trim(),
     Description: draft.description,
-    Capabilities: saysSomething(capabilities) ? capabilities : null,
-    NodePoolConfiguration: saysSomething(pools) ? pools : null,
+    Capabilities: hasValues(capabilities) ? capabilities : null,
+    NodePoolConfiguration: hasValues(pools) ? pools : null,
   }
 }
 
-function listOf(text: string): string[] | null {
-  const names = namesIn(text)
+function namesOrNull(text: string): string[] | null {
+  const names = parseNames(text)
   return names.length === 0 ? null : names
 }
 
-function saysSomething(part: object): boolean {
-  return Object.values(part).some((value) => value !== null && value !== '')
+function hasValues(settings: object): boolean {
+  return Object.values(settings).some((value) => value !== null && value !== '')
 }
 
-/** Of allowing and denying, a rule does one. */
-export function faultIn({ name, drivers, noDrivers, pools, noPools }: NamespaceDraft) {
+/** Returns why the draft is invalid: pools and drivers are either allowed or denied. */
+export function draftError({ name, drivers, deniedDrivers, pools, deniedPools }: NamespaceDraft) {
   if (name.trim() === '') return 'Enter a name.'
-  if (listOf(pools) !== null && listOf(noPools) !== null)
+  if (namesOrNull(pools) !== null && namesOrNull(deniedPools) !== null)
     return 'Set either allowed or denied node pools, not both.'
-  const both = namesIn(drivers).find((driver) => namesIn(noDrivers).includes(driver))
+  const both = parseNames(drivers).find((driver) => parseNames(deniedDrivers).includes(driver))
   return both === undefined ? undefined : `The driver ${both} is both allowed and denied.`
 }

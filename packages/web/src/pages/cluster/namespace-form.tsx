@@ -1,53 +1,58 @@
 import type { Namespace } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { accessDisabledReason } from '../../actions/access-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { FormDialog, TextField } from '../../parts/form.tsx'
 import { useSession } from '../../session/session.tsx'
-import { bodyOf, draftOf, faultIn, type NamespaceDraft } from './namespace-body.ts'
+import {
+  toNamespaceRequest,
+  toNamespaceDraft,
+  draftError,
+  type NamespaceDraft,
+} from './namespace-body.ts'
 
 interface NamespaceFormProps {
-  /** Undefined makes a new one. */
+  /** The edited namespace; undefined to create one. */
   readonly namespace: Namespace | undefined
   readonly onClose: () => void
 }
 
-/** The fields after the name, each a text. */
+/** The text fields after the name. */
 const FIELDS = [
   { of: 'description', label: 'Description' },
-  { of: 'drivers', label: 'Drivers', hint: 'That jobs may use, with commas; all when empty.' },
-  { of: 'noDrivers', label: 'Drivers not allowed', hint: 'That jobs may not use.' },
+  { of: 'drivers', label: 'Allowed drivers', hint: 'Comma-separated; empty allows all.' },
+  { of: 'deniedDrivers', label: 'Drivers not allowed', hint: 'That jobs may not use.' },
   { of: 'pool', label: 'Node pool', hint: 'Of jobs that name none; default when empty.' },
   { of: 'pools', label: 'Node pools allowed', hint: 'That jobs may name; all when empty.' },
-  { of: 'noPools', label: 'Node pools not allowed', hint: 'That jobs may not name.' },
+  { of: 'deniedPools', label: 'Node pools not allowed', hint: 'That jobs may not name.' },
 ] as const satisfies readonly {
   readonly of: keyof NamespaceDraft
   readonly label: string
   readonly hint?: string
 }[]
 
-/** What a namespace is for, and what its jobs may use. */
+/** The dialog to create or edit a namespace. */
 export function NamespaceForm({ namespace, onClose }: NamespaceFormProps) {
-  const { rights } = useSession()
-  const act = useAct()
-  const [draft, setDraft] = useState(() => draftOf(namespace))
-  const write = async () => {
-    const body = bodyOf(namespace, draft)
-    const done = await act({
+  const { permissions } = useSession()
+  const callApi = useApiAction()
+  const [draft, setDraft] = useState(() => toNamespaceDraft(namespace))
+  const save = async () => {
+    const body = toNamespaceRequest(namespace, draft)
+    const result = await callApi({
       call: async (api) => {
         await api.v1.writeNamespace({ body })
         return true
       },
-      done: `The namespace ${body.Name} is stored.`,
+      successMessage: `The namespace ${body.Name} is stored.`,
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog
       title={namespace === undefined ? 'New namespace' : namespace.Name}
       action="Store"
-      refusal={accessCan.writeNamespace(rights) ?? faultIn(draft)}
-      onSubmit={write}
+      disabledReason={accessDisabledReason.writeNamespace(permissions) ?? draftError(draft)}
+      onSubmit={save}
       onClose={onClose}
     >
       {namespace === undefined && (

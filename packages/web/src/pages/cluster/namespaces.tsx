@@ -1,15 +1,15 @@
 import type { Namespace } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { accessDisabledReason } from '../../actions/access-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PageHead } from '../../parts/page-head.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { hrefWith, navigate } from '../../routing/location.ts'
@@ -18,27 +18,31 @@ import { useSession } from '../../session/session.tsx'
 import '../../style/cluster.css'
 import { NamespaceForm } from './namespace-form.tsx'
 
-/** Parts of the system with their own jobs and access rules. */
+/** The list of namespaces. */
 export function NamespacesPage({ search }: PageProps<'/namespaces'>) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const edited = search.get('edit')
   const edit = (name: string | undefined) => navigate(hrefWith({ edit: name }))
-  // No event tells of a namespace.
-  const namespaces = useRead(['namespaces'], (api, signal) => api.v1.listNamespaces({ signal }), {
-    everyMs: 30_000,
-  })
-  const [isMaking, setMaking] = useState(false)
-  const found = namespaces.data?.find(({ Name }) => Name === edited)
+  // Polled, because namespaces have no events.
+  const namespaces = useApiQuery(
+    ['namespaces'],
+    (api, signal) => api.v1.listNamespaces({ signal }),
+    {
+      pollIntervalMs: 30_000,
+    },
+  )
+  const [isCreating, setCreating] = useState(false)
+  const editedNamespace = namespaces.data?.find(({ Name }) => Name === edited)
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Namespaces"
         lead="Each has its own jobs, variables and access rules."
         actions={
           <ActionButton
             kind="primary"
-            refusal={accessCan.writeNamespace(rights)}
-            onAct={() => setMaking(true)}
+            disabledReason={accessDisabledReason.writeNamespace(permissions)}
+            onAction={() => setCreating(true)}
           >
             New namespace…
           </ActionButton>
@@ -60,10 +64,14 @@ export function NamespacesPage({ search }: PageProps<'/namespaces'>) {
           />
         )}
       </QueryView>
-      <CommandLine cli="reeve namespace list" call={{ path: '/v1/namespaces' }} />
-      {isMaking && <NamespaceForm namespace={undefined} onClose={() => setMaking(false)} />}
-      {found !== undefined && (
-        <NamespaceForm key={found.Name} namespace={found} onClose={() => edit(undefined)} />
+      <CliAndApiPanel cli="reeve namespace list" call={{ path: '/v1/namespaces' }} />
+      {isCreating && <NamespaceForm namespace={undefined} onClose={() => setCreating(false)} />}
+      {editedNamespace !== undefined && (
+        <NamespaceForm
+          key={editedNamespace.Name}
+          namespace={editedNamespace}
+          onClose={() => edit(undefined)}
+        />
       )}
     </>
   )
@@ -94,7 +102,7 @@ function columnsOf(edit: (namespace: Namespace) => void): readonly Column<Namesp
     },
     {
       id: 'do',
-      head: 'Do',
+      head: 'Actions',
       width: '188px',
       cell: (namespace) => <Controls namespace={namespace} onEdit={() => edit(namespace)} />,
     },
@@ -107,25 +115,32 @@ interface ControlsProps {
 }
 
 function Controls({ namespace, onEdit }: ControlsProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const { Name } = namespace
   const remove = async () => {
     const title = `Delete ${Name}?`
     const body = 'Only namespaces without running jobs and variables can be deleted.'
     if (!(await confirm({ title, body, action: 'Delete it', isDangerous: true }))) return
-    await act({
+    await callApi({
       call: (api) => api.v1.deleteNamespace({ params: { namespace_name: Name } }),
-      done: `${Name} is deleted.`,
+      successMessage: `${Name} is deleted.`,
     })
   }
   return (
     <span className="row task-controls">
-      <ActionButton refusal={accessCan.writeNamespace(rights)} onAct={onEdit}>
+      <ActionButton
+        disabledReason={accessDisabledReason.writeNamespace(permissions)}
+        onAction={onEdit}
+      >
         Edit…<span className="hidden"> {Name}</span>
       </ActionButton>
-      <ActionButton kind="danger" refusal={accessCan.deleteNamespace(Name, rights)} onAct={remove}>
+      <ActionButton
+        kind="danger"
+        disabledReason={accessDisabledReason.deleteNamespace(Name, permissions)}
+        onAction={remove}
+      >
         Delete…<span className="hidden"> {Name}</span>
       </ActionButton>
     </span>

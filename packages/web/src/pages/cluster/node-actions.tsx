@@ -1,7 +1,7 @@
 import type { Node } from '@reeve/contract'
 import { useState } from 'react'
-import { nodeCan } from '../../actions/node-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { nodeDisabledReason } from '../../actions/node-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { paths } from '../../paths.ts'
@@ -9,35 +9,42 @@ import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import { DrainForm } from './drain-form.tsx'
 
-/** What may be done with the node. */
+/** Buttons to drain a node, change its eligibility and purge it. */
 export function NodeActions({ node }: { readonly node: Node }) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const [isDraining, setDraining] = useState(false)
-  const does = useNodeDeeds(node)
+  const actions = useNodeActions(node)
   const isEligible = node.SchedulingEligibility === 'eligible'
   return (
     <>
       <ActionButton
-        refusal={nodeCan.changeEligibility(node, rights)}
-        onAct={() => does.setEligibility(isEligible ? 'ineligible' : 'eligible')}
+        disabledReason={nodeDisabledReason.changeEligibility(node, permissions)}
+        onAction={() => actions.setEligibility(isEligible ? 'ineligible' : 'eligible')}
       >
         {isEligible ? 'Mark ineligible' : 'Mark eligible'}
       </ActionButton>
       {node.Drain && (
-        <ActionButton refusal={nodeCan.endDrain(node, rights)} onAct={does.endDrain}>
+        <ActionButton
+          disabledReason={nodeDisabledReason.endDrain(node, permissions)}
+          onAction={actions.endDrain}
+        >
           Stop draining
         </ActionButton>
       )}
       <ActionButton
         kind="danger"
-        refusal={nodeCan.drain(node, rights)}
-        onAct={() => setDraining(true)}
+        disabledReason={nodeDisabledReason.drain(node, permissions)}
+        onAction={() => setDraining(true)}
       >
         {node.Drain ? 'Change the drain…' : 'Drain…'}
       </ActionButton>
       {node.Status === 'down' && (
-        <ActionButton kind="danger" refusal={nodeCan.purge(node, rights)} onAct={does.purge}>
-          Forget…
+        <ActionButton
+          kind="danger"
+          disabledReason={nodeDisabledReason.purge(node, permissions)}
+          onAction={actions.purge}
+        >
+          Purge…
         </ActionButton>
       )}
       {isDraining && <DrainForm node={node} onClose={() => setDraining(false)} />}
@@ -45,35 +52,35 @@ export function NodeActions({ node }: { readonly node: Node }) {
   )
 }
 
-function useNodeDeeds({ ID, Name }: Node) {
-  const act = useAct()
+function useNodeActions({ ID, Name }: Node) {
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const params = { node_id: ID }
   return {
     setEligibility: async (Eligibility: 'eligible' | 'ineligible') => {
-      await act({
+      await callApi({
         call: (api) => api.v1.setNodeEligibility({ params, body: { Eligibility } }),
-        done:
+        successMessage:
           Eligibility === 'eligible'
             ? 'The node is eligible.'
             : 'The node is ineligible: it keeps its allocations and accepts no new ones.',
       })
     },
     endDrain: async () => {
-      await act({
+      await callApi({
         call: (api) => api.v1.drainNode({ params, body: { DrainSpec: null, MarkEligible: true } }),
-        done: 'The drain is stopped and the node is eligible.',
+        successMessage: 'The drain is stopped and the node is eligible.',
       })
     },
     purge: async () => {
       const title = `Purge ${Name}?`
       const body = 'Its allocations are rescheduled. The agent may register again when it returns.'
       if (!(await confirm({ title, body, action: 'Purge the node', isDangerous: true }))) return
-      const done = await act({
+      const result = await callApi({
         call: (api) => api.v1.purgeNode({ params }),
-        done: 'The node is purged.',
+        successMessage: 'The node is purged.',
       })
-      if (done !== undefined) navigate(paths.nodes())
+      if (result !== undefined) navigate(paths.nodes())
     },
   }
 }

@@ -6,15 +6,15 @@ import { PagedTable } from '../../parts/paged-table.tsx'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import { allocationColumns } from '../allocations/allocation-columns.tsx'
 
-/** What runs on the node, and what ran there. */
+/** The tab with the current and past allocations of the node. */
 export function NodeAllocations({ node }: { readonly node: Node }) {
   const filter = `NodeID == "${node.ID}"`
   const namespace = ALL_NAMESPACES
   const list = useLiveList<AllocationStub>(
     ['node-allocations', node.ID],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v1.listAllocations({
-        query: { ...page, namespace, filter, reverse: true },
+        query: { ...pageQuery, namespace, filter, reverse: true },
         signal,
       }),
     {

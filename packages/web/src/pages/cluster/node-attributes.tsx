@@ -4,33 +4,38 @@ import { SearchField } from '../../parts/search-field.tsx'
 
 interface NodeAttributesProps {
   readonly node: Node
-  /** The text that is looked for. */
-  readonly wanted: string
+  /** The search text. */
+  readonly searchText: string
 }
 
-/** What constraints of jobs can name: attributes that the agent found, meta that people set. */
-export function NodeAttributes({ node, wanted }: NodeAttributesProps) {
+/** The tab with attributes and metadata that constraints can refer to. */
+export function NodeAttributes({ node, searchText }: NodeAttributesProps) {
   return (
     <>
       <search className="filters">
-        <SearchField label="Search in names and values" value={wanted} />
+        <SearchField label="Search in names and values" value={searchText} />
       </search>
-      <Values title="Meta" before="meta" values={node.Meta ?? {}} wanted={wanted} />
-      <Values title="Attributes" before="attr" values={node.Attributes} wanted={wanted} />
+      <AttributeList title="Meta" prefix="meta" values={node.Meta ?? {}} searchText={searchText} />
+      <AttributeList
+        title="Attributes"
+        prefix="attr"
+        values={node.Attributes}
+        searchText={searchText}
+      />
     </>
   )
 }
 
-interface ValuesProps {
+interface AttributeListProps {
   readonly title: string
-  /** Before the name in a constraint: `${attr.cpu.arch}`. */
-  readonly before: string
+  /** The prefix of the name in a constraint: `attr` in `${attr.cpu.arch}`. */
+  readonly prefix: string
   readonly values: Readonly<Record<string, string>>
-  readonly wanted: string
+  readonly searchText: string
 }
 
-function Values({ title, before, values, wanted }: ValuesProps) {
-  const text = wanted.toLowerCase()
+function AttributeList({ title, prefix, values, searchText }: AttributeListProps) {
+  const text = searchText.toLowerCase()
   const found = Object.entries(values)
     .filter(([name, value]) => `${name} ${value}`.toLowerCase().includes(text))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -43,7 +48,7 @@ function Values({ title, before, values, wanted }: ValuesProps) {
           {found.map(([name, value]) => (
             <div key={name}>
               <dt>
-                <code>{`\${${before}.${name}}`}</code>
+                <code>{`\${${prefix}.${name}}`}</code>
               </dt>
               <dd>{value}</dd>
             </div>

@@ -1,19 +1,19 @@
 import type { DriverInfo, Node } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { megabytesText } from '../../parts/bytes.ts'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { useApiQuery } from '../../data/use-read.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
+import { formatMegabytes } from '../../parts/bytes.ts'
+import { DescriptionList, Panel } from '../../parts/panel.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromText } from '../../parts/time.ts'
 import { NodeUsage } from './node-usage.tsx'
 
-/** What the node has, what it uses, and what happened to it. */
+/** The tab with capacity, usage, drivers and events of the node. */
 export function NodeOverview({ node }: { readonly node: Node }) {
   return (
     <>
       <DrainNote node={node} />
       <Panel title="Capacity">
-        <Facts facts={capacityFacts(node)} />
+        <DescriptionList facts={capacityFacts(node)} />
       </Panel>
       {node.Status === 'ready' && <NodeUsage node={node} />}
       <Panel title="Drivers">
@@ -33,52 +33,57 @@ export function NodeOverview({ node }: { readonly node: Node }) {
 function DrainNote({ node }: { readonly node: Node }) {
   const { DrainStrategy: drain, LastDrain } = node
   if (drain !== null) {
-    const by = dateOfText(drain.ForceDeadline)
+    const deadline = dateFromText(drain.ForceDeadline)
     return (
       <p className="note tone-warn node-note">
-        The node drains since <Ago date={dateOfText(drain.StartedAt)} />.{' '}
-        {by === undefined
+        Draining, started <RelativeTime date={dateFromText(drain.StartedAt)} />.{' '}
+        {deadline === undefined
           ? 'It has no deadline.'
-          : `What is left is stopped at ${by.toISOString()}.`}
-        {drain.IgnoreSystemJobs && ' System jobs stay.'} <DrainProgress node={node} />
+          : `Remaining allocations are stopped at ${deadline.toISOString()}.`}
+        {drain.IgnoreSystemJobs && ' System jobs keep running.'} <DrainProgress node={node} />
       </p>
     )
   }
   if (LastDrain === null) return null
   return (
     <p className="note tone-idle node-note">
-      The last drain was {LastDrain.Status}, <Ago date={dateOfText(LastDrain.UpdatedAt)} />.
+      The last drain was {LastDrain.Status},{' '}
+      <RelativeTime date={dateFromText(LastDrain.UpdatedAt)} />.
     </p>
   )
 }
 
-/** How far the drain is. Gone ones are told of too: one number does not say whether it moves. */
+/** Progress of a drain: remaining and finished allocations, so that progress is visible. */
 function DrainProgress({ node }: { readonly node: Node }) {
-  const { data } = useRead(
+  const { data } = useApiQuery(
     ['node-drain', node.ID],
     (api, signal) => api.v1.listNodeAllocations({ params: { node_id: node.ID }, signal }),
     { watches: [{ topic: 'Allocation' }] },
   )
   if (data === undefined) return null
-  const left = data.filter(({ ClientStatus }) => ALIVE.includes(ClientStatus)).length
+  const remaining = data.filter(({ ClientStatus }) =>
+    NON_TERMINAL_STATUSES.includes(ClientStatus),
+  ).length
   return (
     <strong role="status">
-      {left === 0 ? 'Nothing is left on it.' : `${left} still on it, ${data.length - left} gone.`}
+      {remaining === 0
+        ? 'Nothing is left on it.'
+        : `${remaining} still on it, ${data.length - remaining} gone.`}
     </strong>
   )
 }
 
-const ALIVE: readonly string[] = ['pending', 'running', 'unknown']
+const NON_TERMINAL_STATUSES: readonly string[] = ['pending', 'running', 'unknown']
 
 function capacityFacts({ NodeResources, ReservedResources, HTTPAddr }: Node) {
   const { Cpu, Memory, Disk, Devices } = NodeResources
   return [
     { name: 'CPU', value: `${Cpu.CpuShares} MHz, ${Cpu.TotalCpuCores} cores` },
-    { name: 'Memory', value: megabytesText(Memory.MemoryMB) },
-    { name: 'Disk', value: megabytesText(Disk.DiskMB) },
+    { name: 'Memory', value: formatMegabytes(Memory.MemoryMB) },
+    { name: 'Disk', value: formatMegabytes(Disk.DiskMB) },
     {
       name: 'Reserved',
-      value: `${ReservedResources.Cpu.CpuShares} MHz, ${megabytesText(ReservedResources.Memory.MemoryMB)}`,
+      value: `${ReservedResources.Cpu.CpuShares} MHz, ${formatMegabytes(ReservedResources.Memory.MemoryMB)}`,
     },
     ...(Devices ?? []).map(({ Vendor, Type, Name, Instances }) => ({
       name: `${Vendor}/${Type}/${Name}`,
@@ -93,7 +98,7 @@ function Driver({ name, driver }: { readonly name: string; readonly driver: Driv
   const state = !Detected ? 'stopped' : Healthy ? 'healthy' : 'unhealthy'
   return (
     <li title={HealthDescription}>
-      <StateBadge state={state} text={Detected ? state : 'not there'} /> <b>{name}</b>{' '}
+      <StatusBadge state={state} text={Detected ? state : 'not there'} /> <b>{name}</b>{' '}
       {!Healthy && <span className="quiet">{HealthDescription}</span>}
     </li>
   )
@@ -106,7 +111,7 @@ function Events({ node }: { readonly node: Node }) {
       {events.map(({ Message, Subsystem, Timestamp, Details, CreateIndex }, index) => (
         <li key={`${CreateIndex} ${index}`} className="tone-idle">
           <span className="timeline-when">
-            <Ago date={dateOfText(Timestamp)} />
+            <RelativeTime date={dateFromText(Timestamp)} />
           </span>
           <span className="timeline-what">
             {Message} <span className="tag">{Subsystem}</span>

@@ -1,10 +1,10 @@
 import type { Node } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
-import { CommandLine } from '../../parts/command-line.tsx'
+import { useApiQuery } from '../../data/use-read.ts'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { NODE_TABS, paths, type NodeTab } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
@@ -35,7 +35,7 @@ interface NodePageProps {
 }
 
 function NodePage({ id, tab, search }: NodePageProps) {
-  const query = useRead(
+  const query = useApiQuery(
     ['node', id],
     (api, signal) => api.v1.readNode({ params: { node_id: id }, signal }),
     { watches: [{ topic: 'Node', key: id }] },
@@ -52,8 +52,10 @@ function NodePage({ id, tab, search }: NodePageProps) {
           <Tabs label="Parts of the node" current={tab} tabs={tabsOf(id)} />
           {tab === 'overview' && <NodeOverview node={node} />}
           {tab === 'allocations' && <NodeAllocations node={node} />}
-          {tab === 'attributes' && <NodeAttributes node={node} wanted={search.get('q') ?? ''} />}
-          <CommandLine
+          {tab === 'attributes' && (
+            <NodeAttributes node={node} searchText={search.get('q') ?? ''} />
+          )}
+          <CliAndApiPanel
             cli={`reeve node status ${id}`}
             call={{ path: `/v1/node/${id}${tab === 'allocations' ? '/allocations' : ''}` }}
           />
@@ -76,12 +78,12 @@ function tabsOf(id: string) {
 function NodeHead({ node }: { readonly node: Node }) {
   const { Name, ID, NodePool, Datacenter, NodeClass, StatusDescription } = node
   return (
-    <PageHead
+    <PageHeader
       title={Name}
       crumbs={[{ text: 'Nodes', href: paths.nodes() }]}
       aside={
         <>
-          <StateBadge state={nodeState(node)} title={StatusDescription} />
+          <StatusBadge state={nodeState(node)} title={StatusDescription} />
           <span className="tag mono">{ID.slice(0, 8)}</span>
           <CopyButton text={ID} what="the id of the node" />
           <Link className="tag" href={paths.nodePool(NodePool)}>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PlacementMetrics } from '@reeve/contract'
-import { failureWords } from './placement-words.ts'
+import { placementFailureLines } from './placement-words.ts'
 
 const METRICS: PlacementMetrics = {
   NodesEvaluated: 3,
@@ -23,7 +23,7 @@ const METRICS: PlacementMetrics = {
 }
 
 const CASES = [
-  { name: 'how many were looked at', given: {}, words: /^2 not placed; 3 of 4 nodes/ },
+  { name: 'how many were looked at', given: {}, words: /^2 could not be placed; 3 of 4 nodes/ },
   {
     name: 'a rule that refused',
     given: { ConstraintFiltered: { '${attr.kernel.name} = windows': 2 } },
@@ -34,9 +34,9 @@ const CASES = [
     given: { DimensionExhausted: { memory: 1 } },
     words: /memory: 1 node\.$/,
   },
-  { name: 'a quota', given: { QuotaExhausted: ['prod cpu'] }, words: /used up: prod cpu/ },
-  { name: 'no node at all', given: { NodesEvaluated: 0 }, words: /No node was eligible/ },
+  { name: 'a quota', given: { QuotaExhausted: ['prod cpu'] }, words: /exhausted: prod cpu/ },
+  { name: 'no node at all', given: { NodesEvaluated: 0 }, words: /No eligible nodes/ },
 ]
 for (const { name, given, words } of CASES)
   test(`the words tell ${name}`, () =>
-    assert.ok(failureWords({ ...METRICS, ...given }).some((line) => words.test(line))))
+    assert.ok(placementFailureLines({ ...METRICS, ...given }).some((line) => words.test(line))))

@@ -1,24 +1,24 @@
 import type { PlacementMetrics } from '@reeve/contract'
 
-/** What the scheduler saw, as sentences. */
-export function failureWords(metrics: PlacementMetrics): readonly string[] {
+/** Describes why allocations could not be placed, one line per cause. */
+export function placementFailureLines(metrics: PlacementMetrics): readonly string[] {
   const { NodesEvaluated, NodesInPool, NodePool, CoalescedFailures } = metrics
   return [
     `${1 + CoalescedFailures} not placed; ${NodesEvaluated} of ${NodesInPool} nodes of the pool ${NodePool} looked at.`,
-    ...counted(metrics.ConstraintFiltered, (rule) => `Refused by the rule ${rule}`),
-    ...counted(metrics.ClassFiltered, (name) => `Refused, of the class ${name}`),
-    ...counted(metrics.DimensionExhausted, (name) => `Without room: ${name}`),
-    ...counted(metrics.ClassExhausted, (name) => `Without room, of the class ${name}`),
-    ...(metrics.QuotaExhausted ?? []).map((name) => `The quota is used up: ${name}.`),
-    ...(NodesEvaluated === 0 ? ['No node was eligible at all.'] : []),
+    ...nodeCountLines(metrics.ConstraintFiltered, (rule) => `Filtered by constraint ${rule}`),
+    ...nodeCountLines(metrics.ClassFiltered, (name) => `Filtered, class ${name}`),
+    ...nodeCountLines(metrics.DimensionExhausted, (name) => `Exhausted: ${name}`),
+    ...nodeCountLines(metrics.ClassExhausted, (name) => `Exhausted, class ${name}`),
+    ...(metrics.QuotaExhausted ?? []).map((name) => `Quota exhausted: ${name}.`),
+    ...(NodesEvaluated === 0 ? ['No eligible nodes.'] : []),
   ]
 }
 
-function counted(
+function nodeCountLines(
   counts: Readonly<Record<string, number>> | null,
-  words: (name: string) => string,
+  describe: (name: string) => string,
 ): readonly string[] {
   return Object.entries(counts ?? {}).map(
-    ([name, count]) => `${words(name)}: ${count} ${count === 1 ? 'node' : 'nodes'}.`,
+    ([name, count]) => `${describe(name)}: ${count} ${count === 1 ? 'node' : 'nodes'}.`,
   )
 }

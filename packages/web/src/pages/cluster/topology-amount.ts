@@ -1,7 +1,7 @@
-import { megabytesText } from '../../parts/bytes.ts'
+import { formatMegabytes } from '../../parts/bytes.ts'
 import type { Dimension } from '../../paths.ts'
 
-/** So much memory or CPU, in words. */
-export function amountText(value: number, by: Dimension): string {
-  return by === 'memory' ? megabytesText(value) : `${Math.round(value)} MHz`
+/** Formats an amount of memory or CPU. */
+export function formatAmount(value: number, dimension: Dimension): string {
+  return dimension === 'memory' ? formatMegabytes(value) : `${Math.round(value)} MHz`
 }

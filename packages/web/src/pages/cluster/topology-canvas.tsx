@@ -3,27 +3,30 @@ import { readPalette } from '../../parts/palette.ts'
 import { useRedraw, useWidth } from '../../parts/use-redraw.ts'
 import { paths, type Dimension } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import { boxAt, layoutOf, type Layout } from './topology-layout.ts'
-import { sizedBy, type TopologyNode } from './topology-model.ts'
-import { barAt, drawTopology, type Picture, type Selection } from './topology-picture.ts'
+import { boxIndexAt, computeLayout, type Layout } from './topology-layout.ts'
+import { toSizedNodes, type TopologyNode } from './topology-model.ts'
+import { barIndexAt, drawTopology, type Picture, type Selection } from './topology-picture.ts'
 import type { Topology } from './use-topology.ts'
 
 interface TopologyCanvasProps {
   readonly topology: Topology
-  readonly by: Dimension
+  readonly dimension: Dimension
   readonly selection: Selection | undefined
   readonly onSelect: (selection: Selection) => void
 }
 
-/** Only what is seen is drawn, on one canvas of the size of the window. */
-export function TopologyCanvas({ topology, by, selection, onSelect }: TopologyCanvasProps) {
+/** Draws the visible nodes on one canvas of the size of the viewport. */
+export function TopologyCanvas({ topology, dimension, selection, onSelect }: TopologyCanvasProps) {
   const frame = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const width = useWidth(frame)
   const { model, version } = topology
   const nodes = useMemo(() => model.nodes(), [model, version])
-  const layout = useMemo(() => layoutOf(sizedBy(nodes, by), width), [nodes, by, width])
-  const picture: Picture = { nodes, layout, by, selection }
+  const layout = useMemo(
+    () => computeLayout(toSizedNodes(nodes, dimension), width),
+    [nodes, dimension, width],
+  )
+  const picture: Picture = { nodes, layout, dimension, selection }
   const draw = useEffectEvent(() => {
     if (canvas.current === null || frame.current === null) return
     drawTopology(canvas.current, picture, {
@@ -33,22 +36,25 @@ export function TopologyCanvas({ topology, by, selection, onSelect }: TopologyCa
       palette: readPalette(),
     })
   })
-  useEffect(() => draw(), [version, by, width, selection])
+  useEffect(() => draw(), [version, dimension, width, selection])
   useRedraw(frame, () => draw())
-  const selectAt = (place: number, x?: number) => {
-    const box = layout.boxes[place]
+  const selectAt = (boxIndex: number, x?: number) => {
+    const box = layout.boxes[boxIndex]
     const node = box === undefined ? undefined : nodes[box.index]
     if (box === undefined || node === undefined) return
-    onSelect({ nodeId: node.id, bar: x === undefined ? undefined : barAt(picture, box, x) })
+    onSelect({
+      nodeId: node.id,
+      barIndex: x === undefined ? undefined : barIndexAt(picture, box, x),
+    })
   }
   const onClick = (event: { readonly clientX: number; readonly clientY: number }) => {
     const { current } = frame
     if (current === null) return
     const { left, top } = current.getBoundingClientRect()
     const x = event.clientX - left
-    selectAt(boxAt(layout, x, event.clientY - top + current.scrollTop), x)
+    selectAt(boxIndexAt(layout, x, event.clientY - top + current.scrollTop), x)
   }
-  const chosen = selection === undefined ? undefined : model.node(selection.nodeId)
+  const selectedNode = selection === undefined ? undefined : model.node(selection.nodeId)
   return (
     <div
       ref={frame}
@@ -63,16 +69,16 @@ export function TopologyCanvas({ topology, by, selection, onSelect }: TopologyCa
       <div style={{ height: layout.height }}>
         <canvas ref={canvas} aria-hidden="true" />
       </div>
-      {chosen !== undefined && (
+      {selectedNode !== undefined && (
         <div role="option" aria-selected="true" className="hidden">
-          {chosen.name}, {chosen.state}
+          {selectedNode.name}, {selectedNode.state}
         </div>
       )}
     </div>
   )
 }
 
-interface Moving {
+interface KeyboardMove {
   readonly layout: Layout
   readonly nodes: readonly TopologyNode[]
   readonly selection: Selection | undefined
@@ -80,12 +86,12 @@ interface Moving {
   readonly frame: { readonly current: HTMLElement | null }
 }
 
-function moveByKey(event: KeyboardEvent, moving: Moving): void {
-  const { layout, nodes, selection, selectAt, frame } = moving
-  const here = layout.boxes.findIndex(({ index }) => nodes[index]?.id === selection?.nodeId)
+function moveByKey(event: KeyboardEvent, move: KeyboardMove): void {
+  const { layout, nodes, selection, selectAt, frame } = move
+  const currentIndex = layout.boxes.findIndex(({ index }) => nodes[index]?.id === selection?.nodeId)
   if (event.key === 'Enter' && selection !== undefined)
     return navigate(paths.node(selection.nodeId))
-  const next = nextPlace(layout, here, event.key)
+  const next = nextBoxIndex(layout, currentIndex, event.key)
   if (next === undefined) return
   event.preventDefault()
   selectAt(next)
@@ -98,14 +104,14 @@ function moveByKey(event: KeyboardEvent, moving: Moving): void {
     current.scrollTop = bottom - current.clientHeight + layout.boxHeight
 }
 
-function nextPlace({ boxes }: Layout, here: number, key: string): number | undefined {
+function nextBoxIndex({ boxes }: Layout, currentIndex: number, key: string): number | undefined {
   const last = boxes.length - 1
-  const box = boxes[here]
+  const box = boxes[currentIndex]
   switch (key) {
     case 'ArrowRight':
-      return Math.min(last, here + 1)
+      return Math.min(last, currentIndex + 1)
     case 'ArrowLeft':
-      return Math.max(0, here - 1)
+      return Math.max(0, currentIndex - 1)
     case 'Home':
       return 0
     case 'End':
@@ -113,16 +119,16 @@ function nextPlace({ boxes }: Layout, here: number, key: string): number | undef
     case 'ArrowDown': {
       if (box === undefined) return 0
       const below = boxes.findIndex(
-        ({ x, y, width }, place) => place > here && y > box.y && x + width > box.x,
+        ({ x, y, width }, boxIndex) => boxIndex > currentIndex && y > box.y && x + width > box.x,
       )
-      return below === -1 ? here : below
+      return below === -1 ? currentIndex : below
     }
     case 'ArrowUp': {
       if (box === undefined) return 0
       const above = boxes.findLastIndex(
-        ({ x, y }, place) => place < here && y < box.y && x <= box.x,
+        ({ x, y }, boxIndex) => boxIndex < currentIndex && y < box.y && x <= box.x,
       )
-      return above === -1 ? here : above
+      return above === -1 ? currentIndex : above
     }
     default:
       return undefined

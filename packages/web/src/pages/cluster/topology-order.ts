@@ -1,6 +1,6 @@
 import type { AllocationStub, ClientStatus } from '@reeve/contract'
 
-type Drawn = Pick<AllocationStub, 'ID' | 'Namespace' | 'ClientStatus' | 'Resources'>
+type DrawnAllocation = Pick<AllocationStub, 'ID' | 'Namespace' | 'ClientStatus' | 'Resources'>
 
 const STATUS_ORDER: Readonly<Record<ClientStatus, number>> = {
   running: 0,
@@ -11,8 +11,10 @@ const STATUS_ORDER: Readonly<Record<ClientStatus, number>> = {
   lost: 5,
 }
 
-/** As `Loads` of the topology come (contract: TopologyNode), so that a bar finds its allocation. */
-export function inDrawnOrder<One extends Drawn>(allocations: readonly One[]): readonly One[] {
+/** Sorts allocations like `Loads` of the contract's TopologyNode, to map bars to allocations. */
+export function inDrawingOrder<One extends DrawnAllocation>(
+  allocations: readonly One[],
+): readonly One[] {
   return allocations.toSorted(
     (a, b) =>
       compare(a.Namespace, b.Namespace) ||

@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { paths } from '../../paths.ts'
@@ -10,63 +10,67 @@ import type { Api } from '../../session/api.ts'
 
 interface AccessRowProps<Level extends string> {
   readonly organization: string
-  /** Its id. */
+  /** ID of the team. */
   readonly team: string
   readonly level: Level
   readonly levels: readonly Level[]
-  readonly refusal: Verdict
+  readonly disabledReason: DisabledReason
   readonly change: (api: Api, level: Level) => Promise<unknown>
   readonly remove: (api: Api) => Promise<unknown>
-  readonly custom: (onClose: () => void) => ReactNode
+  readonly renderCustomForm: (onClose: () => void) => ReactNode
 }
 
-/** One team and what it may do; the level is changed in place, or right by right. */
+/** A team and its access level, which is changed in place or permission by permission. */
 export function AccessRow<Level extends string>(props: AccessRowProps<Level>) {
-  const { organization, team, level, levels, refusal, change, remove, custom } = props
-  const act = useAct()
+  const { organization, team, level, levels, disabledReason, change, remove, renderCustomForm } =
+    props
+  const callApi = useApiAction()
   const [isCustom, setCustom] = useState(false)
-  const { data } = useRead(['team', team], (api, signal) =>
+  const { data } = useApiQuery(['team', team], (api, signal) =>
     api.v2.readTeam({ params: { team_id: team }, signal }),
   )
   const name = data?.data.attributes.name ?? team
   const choose = async (text: string) => {
     const next = levels.find((one) => one === text)
     if (next === undefined) return
-    await act({ call: (api) => change(api, next), done: `${name} has ${next} access.` })
+    await callApi({
+      call: (api) => change(api, next),
+      successMessage: `${name} has ${next} access.`,
+    })
   }
-  const take = async () => {
-    if (refusal === undefined)
-      await act({ call: remove, done: `${name} has no access of its own any more.` })
+  const revoke = async () => {
+    if (disabledReason === undefined)
+      await callApi({ call: remove, successMessage: `${name} no longer has access of its own.` })
   }
-  const isFixed = levels.includes(level)
+  const isNamedLevel = levels.includes(level)
   return (
     <li>
       <Link href={paths.team(organization, team)}>{name}</Link>
       <select
         aria-label={`Access of ${name}`}
         value={level}
-        disabled={refusal !== undefined}
-        title={refusal}
+        disabled={disabledReason !== undefined}
+        title={disabledReason}
         onChange={({ target }) => void choose(target.value)}
       >
-        {!isFixed && <option>{level}</option>}
+        {!isNamedLevel && <option>{level}</option>}
         {levels.map((one) => (
           <option key={one}>{one}</option>
         ))}
       </select>
-      <ActionButton refusal={refusal} onAct={() => setCustom(true)}>
-        Rights…<span className="hidden"> of {name}</span>
+      <ActionButton disabledReason={disabledReason} onAction={() => setCustom(true)}>
+        Permissions…<span className="hidden"> of {name}</span>
       </ActionButton>
       <button
         type="button"
         className="icon-button"
-        aria-disabled={refusal !== undefined}
-        title={refusal}
-        onClick={() => void take()}
+        aria-disabled={disabledReason !== undefined}
+        title={disabledReason}
+        onClick={() => void revoke()}
       >
-        <Icon name="close" label={`Take the access from ${name}`} />
+        <Icon name="close" label={`Revoke the access of ${name}`} />
       </button>
-      {isCustom && custom(() => setCustom(false))}
+      {isCustom && renderCustomForm(() => setCustom(false))}
     </li>
   )
 }

@@ -1,20 +1,22 @@
 import { v2 } from '@reeve/contract'
 import { CheckField, ChoiceField } from '../../parts/form.tsx'
-import { wordsOf } from './team-words.ts'
+import { permissionLabel } from './team-words.ts'
 
-/** The rights of a `custom` access by name: yes or no, or one of a few words. */
-type Values = Readonly<Record<string, string | boolean>>
+/** The permissions of a `custom` access by name: booleans or enums. */
+type CustomPermissions = Readonly<Record<string, string | boolean>>
 
-interface AccessValuesProps<V extends Values> {
+interface CustomPermissionFieldsProps<V extends CustomPermissions> {
   readonly title: string
   readonly values: V
   readonly onChange: (values: V) => void
 }
 
-const CHOICES: Readonly<Record<string, readonly string[]>> = v2.ACCESS_VALUES
+const PERMISSION_CHOICES: Readonly<Record<string, readonly string[]>> = v2.ACCESS_VALUES
 
-/** Each right of an access as a field of its own. */
-export function AccessValues<V extends Values>(props: AccessValuesProps<V>) {
+/** One field for each permission of a custom access. */
+export function CustomPermissionFields<V extends CustomPermissions>(
+  props: CustomPermissionFieldsProps<V>,
+) {
   const { title, values, onChange } = props
   return (
     <fieldset className="rights">
@@ -23,16 +25,16 @@ export function AccessValues<V extends Values>(props: AccessValuesProps<V>) {
         typeof value === 'boolean' ? (
           <CheckField
             key={name}
-            label={wordsOf(name)}
+            label={permissionLabel(name)}
             value={value}
             onChange={(next) => onChange({ ...values, [name]: next })}
           />
         ) : (
           <ChoiceField<string>
             key={name}
-            label={wordsOf(name)}
+            label={permissionLabel(name)}
             value={value}
-            choices={CHOICES[name] ?? [value]}
+            choices={PERMISSION_CHOICES[name] ?? [value]}
             onChange={(next) => onChange({ ...values, [name]: next })}
           />
         ),

@@ -1,39 +1,39 @@
 import type { v2 } from '@reeve/contract'
 import { useState } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
+import { RelativeTime } from '../../parts/ago.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { dateOfText, minuteText } from '../../parts/time.ts'
+import { dateFromText, formatMinute } from '../../parts/time.ts'
 import { NewAuthToken, type CreateToken } from './new-auth-token.tsx'
 
-interface AuthTokensProps {
+interface AuthTokensPanelProps {
   readonly title: string
   readonly tokens: readonly v2.AuthenticationToken[]
-  /** Said when there are none. */
-  readonly none: string
-  readonly refusal: Verdict
-  /** Whose they are, in a column of its own; absent where all are of one. */
+  /** Shown without tokens. */
+  readonly emptyText: string
+  readonly disabledReason: DisabledReason
+  /** Adds a column with the holder; absent if all tokens have the same holder. */
   readonly holderOf?: (token: v2.AuthenticationToken) => string
   readonly create?: CreateToken
   readonly hasDescription?: boolean
 }
 
-/** Tokens of the governance API without their secrets. */
-export function AuthTokens(props: AuthTokensProps) {
-  const { title, tokens, none, refusal, create, hasDescription = true } = props
-  const [isMaking, setMaking] = useState(false)
-  const action = hasDescription || tokens.length === 0 ? 'New token…' : 'Replace it…'
+/** A table of governance tokens, without secrets. */
+export function AuthTokensPanel(props: AuthTokensPanelProps) {
+  const { title, tokens, emptyText, disabledReason, create, hasDescription = true } = props
+  const [isCreating, setCreating] = useState(false)
+  const action = hasDescription || tokens.length === 0 ? 'New token…' : 'Replace…'
   return (
     <Panel
       title={title}
       isFlush
       actions={
         create !== undefined && (
-          <ActionButton refusal={refusal} onAct={() => setMaking(true)}>
+          <ActionButton disabledReason={disabledReason} onAction={() => setCreating(true)}>
             {action}
           </ActionButton>
         )
@@ -44,14 +44,14 @@ export function AuthTokens(props: AuthTokensProps) {
         columns={columnsOf(props)}
         rows={tokens}
         keyOf={({ id }) => id}
-        empty={<p className="quiet padded">{none}</p>}
+        empty={<p className="quiet padded">{emptyText}</p>}
       />
-      {isMaking && create !== undefined && (
+      {isCreating && create !== undefined && (
         <NewAuthToken
           title={`New: ${title}`}
           hasDescription={hasDescription}
-          create={create}
-          onClose={() => setMaking(false)}
+          createToken={create}
+          onClose={() => setCreating(false)}
         />
       )}
     </Panel>
@@ -60,33 +60,35 @@ export function AuthTokens(props: AuthTokensProps) {
 
 function columnsOf({
   holderOf,
-  refusal,
-}: AuthTokensProps): readonly Column<v2.AuthenticationToken>[] {
+  disabledReason,
+}: AuthTokensPanelProps): readonly Column<v2.AuthenticationToken>[] {
   return [
     {
       id: 'description',
       head: 'Token',
       cell: ({ id, attributes }) => attributes.description ?? <code>{id}</code>,
     },
-    ...(holderOf === undefined ? [] : [{ id: 'holder', head: 'Of', width: '20%', cell: holderOf }]),
+    ...(holderOf === undefined
+      ? []
+      : [{ id: 'holder', head: 'Holder', width: '20%', cell: holderOf }]),
     {
       id: 'used',
-      head: 'Used',
+      head: 'Last used',
       width: '112px',
       isExtra: true,
       cell: ({ attributes }) =>
         attributes['last-used-at'] === null ? (
           'never'
         ) : (
-          <Ago date={dateOfText(attributes['last-used-at'])} />
+          <RelativeTime date={dateFromText(attributes['last-used-at'])} />
         ),
     },
     {
       id: 'made',
-      head: 'Made',
+      head: 'Created',
       width: '112px',
       isExtra: true,
-      cell: ({ attributes }) => <Ago date={dateOfText(attributes['created-at'])} />,
+      cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['created-at'])} />,
     },
     {
       id: 'expires',
@@ -94,39 +96,39 @@ function columnsOf({
       width: '176px',
       isExtra: true,
       cell: ({ attributes }) => {
-        const date = dateOfText(attributes['expired-at'])
-        return date === undefined ? 'never' : minuteText(date)
+        const date = dateFromText(attributes['expired-at'])
+        return date === undefined ? 'never' : formatMinute(date)
       },
     },
     {
       id: 'do',
-      head: 'Do',
+      head: 'Actions',
       width: '112px',
-      cell: (token) => <Revoke token={token} refusal={refusal} />,
+      cell: (token) => <Revoke token={token} disabledReason={disabledReason} />,
     },
   ]
 }
 
 interface RevokeProps {
   readonly token: v2.AuthenticationToken
-  readonly refusal: Verdict
+  readonly disabledReason: DisabledReason
 }
 
-function Revoke({ token, refusal }: RevokeProps) {
-  const act = useAct()
+function Revoke({ token, disabledReason }: RevokeProps) {
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const name = token.attributes.description ?? token.id
   const revoke = async () => {
     const title = `Revoke ${name}?`
     const body = 'Requests with it are rejected from then on. This cannot be undone.'
     if (!(await confirm({ title, body, action: 'Revoke the token', isDangerous: true }))) return
-    await act({
+    await callApi({
       call: (api) => api.v2.deleteAuthenticationToken({ params: { token_id: token.id } }),
-      done: `${name} is revoked.`,
+      successMessage: `${name} is revoked.`,
     })
   }
   return (
-    <ActionButton kind="danger" refusal={refusal} onAct={revoke}>
+    <ActionButton kind="danger" disabledReason={disabledReason} onAction={revoke}>
       Revoke…<span className="hidden"> {name}</span>
     </ActionButton>
   )

@@ -1,33 +1,33 @@
 import type { ReactNode } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { navigate } from '../../routing/location.ts'
 import type { Api } from '../../session/api.ts'
 
-interface DeletionProps {
+interface DeleteButtonProps {
   /** `the project Web shop`. */
   readonly what: string
   readonly body: ReactNode
-  readonly refusal: Verdict
+  readonly disabledReason: DisabledReason
   readonly call: (api: Api) => Promise<unknown>
-  /** Where to go when it is gone. */
-  readonly after: string
+  /** The page to open after the deletion. */
+  readonly returnTo: string
 }
 
-/** Deletes what a page shows, after a question, and leaves the page. */
-export function DeleteButton({ what, body, refusal, call, after }: DeletionProps) {
-  const act = useAct()
+/** Deletes the record of a page after confirmation, and leaves the page. */
+export function DeleteButton({ what, body, disabledReason, call, returnTo }: DeleteButtonProps) {
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const remove = async () => {
-    const question = { title: `Delete ${what}?`, body, action: 'Delete', isDangerous: true }
-    if (!(await confirm(question))) return
-    const done = await act({ call, done: `Deleted ${what}.` })
-    if (done !== undefined) navigate(after)
+    const confirmation = { title: `Delete ${what}?`, body, action: 'Delete', isDangerous: true }
+    if (!(await confirm(confirmation))) return
+    const result = await callApi({ call, successMessage: `Deleted ${what}.` })
+    if (result !== undefined) navigate(returnTo)
   }
   return (
-    <ActionButton kind="danger" refusal={refusal} onAct={remove}>
+    <ActionButton kind="danger" disabledReason={disabledReason} onAction={remove}>
       Delete…
     </ActionButton>
   )

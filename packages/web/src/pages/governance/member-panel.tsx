@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Picker, type Choice } from '../../parts/picker.tsx'
@@ -12,29 +12,39 @@ export interface Member extends Choice {
 
 interface MemberPanelProps {
   readonly title: string
-  /** One of them: `Project`. */
+  /** Label of the picker, such as `Project`. */
   readonly label: string
   readonly members: readonly Member[]
-  /** Said when there are none. */
-  readonly none: ReactNode
-  readonly refusal: Verdict
-  /** Where adding takes more than removing. */
-  readonly addRefusal?: Verdict
+  /** Shown without members. */
+  readonly emptyText: ReactNode
+  readonly disabledReason: DisabledReason
+  /** For lists where adding requires more permissions than removing. */
+  readonly addDisabledReason?: DisabledReason
   readonly queryKey: readonly unknown[]
   readonly find: (api: Api, text: string, signal: AbortSignal) => Promise<readonly Choice[]>
   readonly onAdd: (choice: Choice) => Promise<void>
   readonly onRemove: (member: Member) => Promise<void>
 }
 
-/** What belongs to something, with a way in and a way out. */
+/** A list of members, with controls to add and remove them. */
 export function MemberPanel(props: MemberPanelProps) {
-  const { title, label, members, none, refusal, addRefusal, queryKey, find, onAdd, onRemove } =
-    props
+  const {
+    title,
+    label,
+    members,
+    emptyText,
+    disabledReason,
+    addDisabledReason,
+    queryKey,
+    find,
+    onAdd,
+    onRemove,
+  } = props
   return (
     <Panel title={title}>
       <div className="stack">
         {members.length === 0 ? (
-          <p className="quiet">{none}</p>
+          <p className="quiet">{emptyText}</p>
         ) : (
           <ul className="members">
             {members.map((member) => (
@@ -43,9 +53,9 @@ export function MemberPanel(props: MemberPanelProps) {
                 <button
                   type="button"
                   className="icon-button"
-                  aria-disabled={refusal !== undefined}
-                  title={refusal}
-                  onClick={() => (refusal === undefined ? void onRemove(member) : undefined)}
+                  aria-disabled={disabledReason !== undefined}
+                  title={disabledReason}
+                  onClick={() => (disabledReason === undefined ? void onRemove(member) : undefined)}
                 >
                   <Icon name="close" label={`Remove ${member.text} from ${title.toLowerCase()}`} />
                 </button>
@@ -58,7 +68,7 @@ export function MemberPanel(props: MemberPanelProps) {
           queryKey={queryKey}
           find={find}
           action="Add"
-          refusal={refusal ?? addRefusal}
+          disabledReason={disabledReason ?? addDisabledReason}
           onPick={onAdd}
         />
       </div>

@@ -1,20 +1,20 @@
 import type { v2 } from '@reeve/contract'
 import { toMany } from '@reeve/sdk'
-import { projectCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { projectDisabledReason } from '../../actions/governance-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { findNamespaces } from './find.ts'
 import { MemberPanel } from './member-panel.tsx'
-import { useNamespaceGiving } from './use-namespace-giving.ts'
+import { useAttachNamespaceDisabledReason } from './use-namespace-giving.ts'
 
-/** Namespaces of the workload API whose jobs the policy sets of the project guard. */
+/** Namespaces whose jobs the policy sets of the project evaluate. */
 export function NamespacesPanel({ project }: { readonly project: v2.Project }) {
-  const act = useAct()
-  const addRefusal = useNamespaceGiving()
+  const callApi = useApiAction()
+  const addDisabledReason = useAttachNamespaceDisabledReason()
   const params = { project_id: project.id }
-  const namespaces = useRead(['project-namespaces', project.id], (api, signal) =>
+  const namespaces = useApiQuery(['project-namespaces', project.id], (api, signal) =>
     api.v2.listProjectNamespaces({ params, signal }),
   )
   return (
@@ -28,23 +28,23 @@ export function NamespacesPanel({ project }: { readonly project: v2.Project }) {
             text: id,
             href: paths.jobs({ namespace: id }),
           }))}
-          none="None. The policy sets of this project judge the jobs of the namespaces that are added here."
-          refusal={projectCan.update(project)}
-          addRefusal={addRefusal}
+          emptyText="No namespaces. The policy sets of this project evaluate the jobs of namespaces added here."
+          disabledReason={projectDisabledReason.update(project)}
+          addDisabledReason={addDisabledReason}
           queryKey={['namespaces']}
           find={(api, _text, signal) => findNamespaces(api, signal)}
           onAdd={async ({ id }) => {
-            await act({
+            await callApi({
               call: (api) =>
                 api.v2.addProjectNamespaces({ params, body: toMany('namespaces', [id]) }),
-              done: `The jobs of ${id} are judged by the policy sets of the project.`,
+              successMessage: `The jobs of ${id} are judged by the policy sets of the project.`,
             })
           }}
           onRemove={async ({ id }) => {
-            await act({
+            await callApi({
               call: (api) =>
                 api.v2.removeProjectNamespaces({ params, body: toMany('namespaces', [id]) }),
-              done: `${id} is no longer of the project.`,
+              successMessage: `${id} is removed from the project.`,
             })
           }}
         />

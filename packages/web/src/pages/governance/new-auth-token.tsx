@@ -1,12 +1,12 @@
 import type { v2 } from '@reeve/contract'
 import type { Reply } from '@reeve/sdk'
 import { useState } from 'react'
-import { useAct } from '../../data/use-act.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { DialogForm } from '../../parts/dialog-form.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { TextField } from '../../parts/form.tsx'
-import { SecretOnce } from '../../parts/secret-once.tsx'
+import { NewSecret } from '../../parts/secret-once.tsx'
 import type { Api } from '../../session/api.ts'
 
 export type CreateToken = (
@@ -16,40 +16,40 @@ export type CreateToken = (
 
 interface NewAuthTokenProps {
   readonly title: string
-  /** Tokens of one holder are told apart by it; a holder with one token needs none. */
+  /** Whether tokens have a description; holders of a single token need none. */
   readonly hasDescription: boolean
-  readonly create: CreateToken
+  readonly createToken: CreateToken
   readonly onClose: () => void
 }
 
-/** A token of the governance API; its secret is shown once. */
-export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuthTokenProps) {
-  const act = useAct()
+/** The dialog for a new governance token; its secret is shown once. */
+export function NewAuthToken({ title, hasDescription, createToken, onClose }: NewAuthTokenProps) {
+  const callApi = useApiAction()
   const [secret, setSecret] = useState<string>()
   const [description, setDescription] = useState('')
-  const [day, setDay] = useState('')
+  const [lastDay, setLastDay] = useState('')
   const isMissing = hasDescription && description.trim() === ''
-  const make = async () => {
+  const create = async () => {
     const attributes = {
       ...(hasDescription ? { description: description.trim() } : {}),
-      // The end of that day, wherever the browser is.
-      'expired-at': day === '' ? null : new Date(`${day}T23:59:59`).toISOString(),
+      // The end of that day in the time zone of the browser.
+      'expired-at': lastDay === '' ? null : new Date(`${lastDay}T23:59:59`).toISOString(),
     }
-    const made = await act({
-      call: (api) => create(api, { data: { type: 'authentication-tokens', attributes } }),
-      done: 'The token is created.',
+    const created = await callApi({
+      call: (api) => createToken(api, { data: { type: 'authentication-tokens', attributes } }),
+      successMessage: 'The token is created.',
     })
-    if (made !== undefined) setSecret(made.data.data.attributes.token)
+    if (created !== undefined) setSecret(created.data.data.attributes.token)
   }
   return (
     <Dialog title={title} onClose={onClose}>
       {secret !== undefined ? (
-        <SecretOnce secret={secret} onClose={onClose} />
+        <NewSecret secret={secret} onClose={onClose} />
       ) : (
         <DialogForm
           action="Create the token"
-          refusal={isMissing ? 'Say who or what holds it.' : undefined}
-          onSubmit={make}
+          disabledReason={isMissing ? 'Enter a description.' : undefined}
+          onSubmit={create}
           onClose={onClose}
         >
           {hasDescription && (
@@ -65,14 +65,14 @@ export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuth
             label="Last day"
             attribute="expired-at"
             isOptional
-            hint="Without one it lasts as long as the server lets it."
+            hint="By default the maximum lifetime of the server."
           >
             {(field) => (
               <input
                 {...field}
                 type="date"
-                value={day}
-                onChange={(event) => setDay(event.target.value)}
+                value={lastDay}
+                onChange={(event) => setLastDay(event.target.value)}
               />
             )}
           </Field>

@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
 
-/** What every tab of an organization is given. */
+/** Props of every tab of the organization page. */
 export interface OrganizationView {
   readonly organization: v2.Organization
   readonly search: URLSearchParams

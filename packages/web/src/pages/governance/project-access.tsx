@@ -1,13 +1,13 @@
 import { v2 } from '@reeve/contract'
 import { resource, toOne } from '@reeve/sdk'
 import { useState } from 'react'
-import { projectCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { projectDisabledReason } from '../../actions/governance-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { FormDialog } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Refused } from '../../parts/refused.tsx'
-import { AccessValues } from './access-values.tsx'
+import { PermissionNotice } from '../../parts/refused.tsx'
+import { CustomPermissionFields } from './access-values.tsx'
 import { TeamAccessPanel } from './team-access.tsx'
 
 interface ProjectAccessProps {
@@ -15,22 +15,22 @@ interface ProjectAccessProps {
   readonly project: v2.Project
 }
 
-/** The levels that are chosen by name; `custom` is set right by right. */
+/** The named access levels; `custom` is set permission by permission. */
 const LEVELS = v2.PROJECT_ACCESS_LEVELS.filter((level) => level !== 'custom')
 
-/** Which teams may use the project, and how; or why that is not told. */
+/** The teams with access to the project, or why the caller cannot read them. */
 export function ProjectAccessPanel(props: ProjectAccessProps) {
-  const refusal = projectCan.readTeams(props.project)
-  if (refusal === undefined) return <ReadableAccess {...props} />
+  const disabledReason = projectDisabledReason.readTeams(props.project)
+  if (disabledReason === undefined) return <AccessList {...props} />
   return (
     <Panel title="Teams with access">
-      <Refused reason={refusal} />
+      <PermissionNotice reason={disabledReason} />
     </Panel>
   )
 }
 
-function ReadableAccess({ organization, project }: ProjectAccessProps) {
-  const accesses = useRead(['team-projects', project.id], (api, signal) =>
+function AccessList({ organization, project }: ProjectAccessProps) {
+  const accesses = useApiQuery(['team-projects', project.id], (api, signal) =>
     api.v2.listTeamProjectAccesses({
       query: { 'filter[project][id]': project.id, 'page[size]': 100 },
       signal,
@@ -40,12 +40,12 @@ function ReadableAccess({ organization, project }: ProjectAccessProps) {
     <TeamAccessPanel<v2.ProjectAccessLevel, v2.TeamProjectAccess>
       organization={organization}
       accesses={accesses}
-      none="Only teams with rights in the whole organization."
+      emptyText="Only teams with organization-wide permissions."
       levels={LEVELS}
-      least="read"
-      refusal={projectCan.manageTeams(project)}
+      defaultLevel="read"
+      disabledReason={projectDisabledReason.manageTeams(project)}
       calls={{
-        give: (api, team, access) => {
+        grant: (api, team, access) => {
           const to = { team: toOne('teams', team), project: toOne('projects', project.id) }
           const body = resource('team-projects', { access }, to)
           return api.v2.createTeamProjectAccess({ body })
@@ -55,9 +55,10 @@ function ReadableAccess({ organization, project }: ProjectAccessProps) {
             params: { team_project_id: id },
             body: resource('team-projects', { access }),
           }),
-        take: (api, { id }) => api.v2.deleteTeamProjectAccess({ params: { team_project_id: id } }),
+        revoke: (api, { id }) =>
+          api.v2.deleteTeamProjectAccess({ params: { team_project_id: id } }),
       }}
-      custom={(access, onClose) => <CustomAccess access={access} onClose={onClose} />}
+      renderCustomForm={(access, onClose) => <CustomAccess access={access} onClose={onClose} />}
     />
   )
 }
@@ -68,7 +69,7 @@ interface CustomAccessProps {
 }
 
 function CustomAccess({ access, onClose }: CustomAccessProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [project, setProject] = useState(access.attributes['project-access'])
   const [workspaces, setWorkspaces] = useState(access.attributes['workspace-access'])
   const save = async () => {
@@ -77,20 +78,24 @@ function CustomAccess({ access, onClose }: CustomAccessProps) {
       'project-access': project,
       'workspace-access': workspaces,
     } as const
-    const done = await act({
+    const result = await callApi({
       call: (api) =>
         api.v2.updateTeamProjectAccess({
           params: { team_project_id: access.id },
           body: resource('team-projects', attributes),
         }),
-      done: 'The rights are saved.',
+      successMessage: 'The rights are saved.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog title="Rights of the team" action="Save" onSubmit={save} onClose={onClose}>
-      <AccessValues title="In the project" values={project} onChange={setProject} />
-      <AccessValues title="In its workspaces" values={workspaces} onChange={setWorkspaces} />
+      <CustomPermissionFields title="In the project" values={project} onChange={setProject} />
+      <CustomPermissionFields
+        title="In its workspaces"
+        values={workspaces}
+        onChange={setWorkspaces}
+      />
     </FormDialog>
   )
 }

@@ -1,14 +1,14 @@
 import type { v2 } from '@reeve/contract'
 import { resource, toMany } from '@reeve/sdk'
 import { useState } from 'react'
-import { projectCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { projectDisabledReason } from '../../actions/governance-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
+import { quoteShellArg } from '../../parts/curl-line.ts'
 import { FormDialog, TextField } from '../../parts/form.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Picker } from '../../parts/picker.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
@@ -16,7 +16,7 @@ import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { DeleteButton } from './deletion.tsx'
 import { findWorkspaces } from './find.ts'
-import { crumbsOf, InOrganization, OfOrganization } from './in-organization.tsx'
+import { organizationCrumbs, OrganizationPageFrame, OrganizationGuard } from './in-organization.tsx'
 import { NamespacesPanel } from './namespaces-panel.tsx'
 import { ProjectAccessPanel } from './project-access.tsx'
 import { WorkspaceList } from './tab-workspaces.tsx'
@@ -28,9 +28,9 @@ export function ProjectPage({
   search,
 }: PageProps<'/organizations/:organization/projects/:projectId'>) {
   return (
-    <InOrganization name={params.organization}>
+    <OrganizationPageFrame name={params.organization}>
       {({ id }) => <LoadedProject {...params} organization={id} search={search} />}
-    </InOrganization>
+    </OrganizationPageFrame>
   )
 }
 
@@ -41,7 +41,7 @@ interface LoadedProjectProps {
 }
 
 function LoadedProject({ organization, projectId, search }: LoadedProjectProps) {
-  const project = useRead(
+  const project = useApiQuery(
     ['project', projectId],
     (api, signal) => api.v2.readProject({ params: { project_id: projectId }, signal }),
     { watches: [{ topic: 'Project' }, { topic: 'Workspace' }] },
@@ -53,13 +53,13 @@ function LoadedProject({ organization, projectId, search }: LoadedProjectProps) 
       page={{
         title: 'Project',
         crumbs: [
-          ...crumbsOf(organization),
+          ...organizationCrumbs(organization),
           { text: 'Projects', href: paths.organization(organization, 'projects') },
         ],
       }}
     >
       {({ data }) => (
-        <OfOrganization
+        <OrganizationGuard
           name={organization}
           owner={data.relationships.organization.data.id}
           hrefIn={(name) => paths.project(name, data.id)}
@@ -74,15 +74,15 @@ function LoadedProject({ organization, projectId, search }: LoadedProjectProps) 
             organization={organization}
             project={data.id}
             search={search}
-            refusal={projectCan.createWorkspace(data)}
+            disabledReason={projectDisabledReason.createWorkspace(data)}
           />
           <MovePanel organization={organization} project={data} />
           <NamespacesPanel project={data} />
-          <CommandLine
-            cli={`reeve project show --organization ${quoted(organization)} ${quoted(data.attributes.name)}`}
+          <CliAndApiPanel
+            cli={`reeve project show --organization ${quoteShellArg(organization)} ${quoteShellArg(data.attributes.name)}`}
             call={{ path: `/api/v2/projects/${data.id}` }}
           />
-        </OfOrganization>
+        </OrganizationGuard>
       )}
     </QueryView>
   )
@@ -98,25 +98,28 @@ function ProjectHead({ organization, project }: ProjectProps) {
   const { attributes } = project
   return (
     <>
-      <PageHead
+      <PageHeader
         title={attributes.name}
         crumbs={[
-          ...crumbsOf(organization),
+          ...organizationCrumbs(organization),
           { text: 'Projects', href: paths.organization(organization, 'projects') },
         ]}
         aside={attributes['is-default'] ? <span className="tag">default project</span> : undefined}
         lead={attributes.description ?? undefined}
         actions={
           <>
-            <ActionButton refusal={projectCan.update(project)} onAct={() => setEditing(true)}>
+            <ActionButton
+              disabledReason={projectDisabledReason.update(project)}
+              onAction={() => setEditing(true)}
+            >
               Edit…
             </ActionButton>
             <DeleteButton
               what={`the project ${attributes.name}`}
-              body={<p>Its tags and the access of teams to it go with it.</p>}
-              refusal={projectCan.destroy(project)}
+              body={<p>Its tags and team access are deleted too.</p>}
+              disabledReason={projectDisabledReason.destroy(project)}
               call={(api) => api.v2.deleteProject({ params: { project_id: project.id } })}
-              after={paths.organization(organization, 'projects')}
+              returnTo={paths.organization(organization, 'projects')}
             />
           </>
         }
@@ -132,7 +135,7 @@ interface EditProjectProps {
 }
 
 function EditProject({ project, onClose }: EditProjectProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [name, setName] = useState(project.attributes.name)
   const [description, setDescription] = useState(project.attributes.description ?? '')
   const [duration, setDuration] = useState(
@@ -144,15 +147,15 @@ function EditProject({ project, onClose }: EditProjectProps) {
       description,
       'auto-destroy-activity-duration': duration === '' ? null : duration,
     }
-    const done = await act({
+    const result = await callApi({
       call: (api) =>
         api.v2.updateProject({
           params: { project_id: project.id },
           body: resource('projects', attributes),
         }),
-      done: 'The project is saved.',
+      successMessage: 'The project is saved.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog title="Edit the project" action="Save" onSubmit={save} onClose={onClose}>
@@ -177,24 +180,24 @@ function EditProject({ project, onClose }: EditProjectProps) {
 }
 
 function TagsPanel({ organization, project }: ProjectProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const params = { project_id: project.id }
-  const tags = useRead(
+  const tags = useApiQuery(
     ['project-tags', project.id],
     (api, signal) => api.v2.listProjectTagBindings({ params, signal }),
     { watches: [{ topic: 'Project' }] },
   )
-  const save = async (next: readonly Tag[], isWhole: boolean) => {
+  const save = async (next: readonly Tag[], replace: boolean) => {
     const body = tagBindingsOf(next)
-    const done = await act({
+    const result = await callApi({
       call: async ({ v2 }) => {
-        if (isWhole) await v2.replaceProjectTagBindings({ params, body })
+        if (replace) await v2.replaceProjectTagBindings({ params, body })
         else await v2.updateProjectTagBindings({ params, body })
         return true
       },
-      done: 'The tags are saved.',
+      successMessage: 'The tags are saved.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <Panel title="Tags">
@@ -203,8 +206,8 @@ function TagsPanel({ organization, project }: ProjectProps) {
           <TagEditor
             organization={organization}
             tags={data.map(({ attributes }) => attributes)}
-            refusal={projectCan.manageTags(project)}
-            removal={projectCan.removeTags(project)}
+            disabledReason={projectDisabledReason.manageTags(project)}
+            removeDisabledReason={projectDisabledReason.removeTags(project)}
             onSave={save}
           />
         )}
@@ -214,7 +217,7 @@ function TagsPanel({ organization, project }: ProjectProps) {
 }
 
 function MovePanel({ organization, project }: ProjectProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   return (
     <Panel title="Move a workspace here">
       <Picker
@@ -222,15 +225,15 @@ function MovePanel({ organization, project }: ProjectProps) {
         queryKey={['workspaces', organization]}
         find={(api, text, signal) => findWorkspaces({ api, organization, text, signal })}
         action="Move here"
-        refusal={projectCan.moveWorkspaces(project)}
+        disabledReason={projectDisabledReason.moveWorkspaces(project)}
         onPick={async ({ id, text }) => {
-          await act({
+          await callApi({
             call: (api) =>
               api.v2.moveWorkspaces({
                 params: { project_id: project.id },
                 body: toMany('workspaces', [id]),
               }),
-            done: `${text} is in ${project.attributes.name} now.`,
+            successMessage: `${text} is in ${project.attributes.name} now.`,
           })
         }}
       />

@@ -1,58 +1,58 @@
 import type { v2 } from '@reeve/contract'
 import { useState } from 'react'
-import { useAct } from '../../data/use-act.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { FormDialog, TextField } from '../../parts/form.tsx'
 
-export type RunVerb = 'apply' | 'discard' | 'cancel'
+export type RunDecisionKind = 'apply' | 'discard' | 'cancel'
 
-const VERBS = {
+const DECISIONS = {
   apply: {
     text: 'Apply',
     call: 'applyRun',
-    means: 'The plan is confirmed: whatever executes it goes on.',
+    means: 'Confirms the plan, which is then applied.',
     done: 'The run is confirmed.',
   },
   discard: {
     text: 'Discard',
     call: 'discardRun',
-    means: 'The plan is thrown away. Nothing changes.',
+    means: 'Discards the plan. Nothing changes.',
     done: 'The run is discarded.',
   },
   cancel: {
     text: 'Cancel',
     call: 'cancelRun',
-    means: 'The run ends where it is; an apply finishes its current operation first.',
+    means: 'Cancels the run; an apply finishes its current operation first.',
     done: 'The run is canceled.',
   },
 } as const
 
 interface RunDecisionProps {
-  readonly verb: RunVerb
+  readonly kind: RunDecisionKind
   readonly run: v2.Run
   readonly onClose: () => void
 }
 
-/** Asks for a decision about a run, with a comment that is kept with it. */
-export function RunDecision({ verb, run, onClose }: RunDecisionProps) {
-  const act = useAct()
+/** The dialog to apply, discard or cancel a run, with an optional comment. */
+export function RunDecision({ kind, run, onClose }: RunDecisionProps) {
+  const callApi = useApiAction()
   const [comment, setComment] = useState('')
-  const { text, call, means, done } = VERBS[verb]
+  const { text, call, means: explanation, done: successMessage } = DECISIONS[kind]
   const decide = async () => {
     const params = { run_id: run.id }
     const body = comment === '' ? {} : { comment }
-    const decided = await act({
+    const result = await callApi({
       call: async (api) => {
         await api.v2[call]({ params, body })
         return true
       },
-      done,
+      successMessage,
     })
-    return decided !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog title={`${text} this run?`} action={text} onSubmit={decide} onClose={onClose}>
-      <p>{means}</p>
-      {verb === 'apply' && run.attributes['is-destroy'] && (
+      <p>{explanation}</p>
+      {kind === 'apply' && run.attributes['is-destroy'] && (
         <p>It destroys everything that the workspace manages.</p>
       )}
       <TextField label="Comment" isOptional value={comment} onChange={setComment} />

@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
-import { followRunLog, logLine } from '@reeve/sdk'
+import { followRunLog, formatLogLine } from '@reeve/sdk'
 import { useState } from 'react'
-import { useRead } from '../../data/use-read.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { useTextStream } from '../../data/use-text-stream.ts'
 import { LogView } from '../../parts/log-view.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -9,12 +9,12 @@ import { QueryView } from '../../parts/query-view.tsx'
 
 type Phase = v2.RunPhaseName
 
-/** The logs of both phases of a run, as they are written. */
+/** The live logs of both phases of a run. */
 export function RunLogsPanel({ run }: { readonly run: v2.Run }) {
   const hasApply = run.attributes['status-timestamps']['apply-queued-at'] !== undefined
-  const [chosen, setChosen] = useState<Phase>()
-  const phase = chosen ?? (hasApply ? 'apply' : 'plan')
-  const url = useRead(['run-log', run.id, phase], async (api, signal) => {
+  const [selectedPhase, setSelectedPhase] = useState<Phase>()
+  const phase = selectedPhase ?? (hasApply ? 'apply' : 'plan')
+  const url = useApiQuery(['run-log', run.id, phase], async (api, signal) => {
     const { plan, apply } = run.relationships
     if (phase === 'plan') {
       const { data } = await api.v2.readPlan({ params: { plan_id: plan.data.id }, signal })
@@ -26,7 +26,7 @@ export function RunLogsPanel({ run }: { readonly run: v2.Run }) {
     })
     return { data: data.data.attributes['log-read-url'] }
   })
-  // An uploaded plan was made elsewhere, and so was its log.
+  // An uploaded plan was created elsewhere and has no log here.
   if (run.relationships.apply.data === null) return null
   return (
     <Panel
@@ -36,7 +36,7 @@ export function RunLogsPanel({ run }: { readonly run: v2.Run }) {
           <button
             type="button"
             className="button"
-            onClick={() => setChosen(phase === 'plan' ? 'apply' : 'plan')}
+            onClick={() => setSelectedPhase(phase === 'plan' ? 'apply' : 'plan')}
           >
             {phase === 'plan' ? 'Show the apply' : 'Show the plan'}
           </button>
@@ -59,7 +59,7 @@ function FollowedLog({ url, phase }: FollowedLogProps) {
   const stream = useTextStream(`run-log ${url}`, (api, signal) =>
     Promise.resolve(followRunLog(api, { url, signal })),
   )
-  const lines = stream.log.lines.flatMap((line) => logLine(line).split('\n'))
-  const shown = { ...stream, log: { ...stream.log, lines } }
-  return <LogView label={`Log of the ${phase}`} stream={shown} search="" />
+  const lines = stream.log.lines.flatMap((line) => formatLogLine(line).split('\n'))
+  const displayed = { ...stream, log: { ...stream.log, lines } }
+  return <LogView label={`Log of the ${phase}`} stream={displayed} search="" />
 }

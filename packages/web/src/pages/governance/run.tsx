@@ -1,32 +1,32 @@
 import type { v2 } from '@reeve/contract'
 import { findIncluded } from '@reeve/sdk'
 import { useState } from 'react'
-import { runCan } from '../../actions/governance-can.ts'
-import { useRead } from '../../data/use-read.ts'
+import { runDisabledReason } from '../../actions/governance-can.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
+import { RelativeTime } from '../../parts/ago.tsx'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
+import { DescriptionList, Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { ChecksPanel } from '../policies/run-checks.tsx'
 import { StagesPanel } from '../policies/run-stages.tsx'
-import { crumbsOf, InOrganization, OfOrganization } from './in-organization.tsx'
-import { RunDecision, type RunVerb } from './run-decision.tsx'
+import { organizationCrumbs, OrganizationPageFrame, OrganizationGuard } from './in-organization.tsx'
+import { RunDecision, type RunDecisionKind } from './run-decision.tsx'
 import { RunLogsPanel } from './run-logs.tsx'
 import { RunPlanPanel } from './run-plan.tsx'
-import { runStateText } from './run-words.ts'
+import { runStatusText } from './run-words.ts'
 
-/** A run: one plan on its way through the policies, and what they said. */
+/** A run: its plan and the results of the policies. */
 export function RunPage({ params }: PageProps<'/organizations/:organization/runs/:runId'>) {
   return (
-    <InOrganization name={params.organization}>
+    <OrganizationPageFrame name={params.organization}>
       {({ id }) => <LoadedRun {...params} organization={id} />}
-    </InOrganization>
+    </OrganizationPageFrame>
   )
 }
 
@@ -36,7 +36,7 @@ interface LoadedRunProps {
 }
 
 function LoadedRun({ organization, runId }: LoadedRunProps) {
-  const run = useRead(
+  const run = useApiQuery(
     ['run', runId],
     (api, signal) =>
       api.v2.readRun({
@@ -47,9 +47,13 @@ function LoadedRun({ organization, runId }: LoadedRunProps) {
     { watches: [{ topic: 'Run' }] },
   )
   return (
-    <QueryView query={run} what="the run" page={{ title: 'Run', crumbs: crumbsOf(organization) }}>
+    <QueryView
+      query={run}
+      what="the run"
+      page={{ title: 'Run', crumbs: organizationCrumbs(organization) }}
+    >
       {(document) => (
-        <OfOrganization
+        <OrganizationGuard
           name={organization}
           owner={workspaceOf(document)?.relationships.organization.data.id}
           hrefIn={(name) => paths.run(name, runId)}
@@ -60,11 +64,11 @@ function LoadedRun({ organization, runId }: LoadedRunProps) {
           <ChecksPanel organization={organization} runId={runId} />
           <StagesPanel organization={organization} runId={runId} />
           <RunLogsPanel run={document.data} />
-          <CommandLine
+          <CliAndApiPanel
             cli={`reeve run show ${runId}`}
             call={{ path: `/api/v2/runs/${runId}`, query: { include: 'policy_checks' } }}
           />
-        </OfOrganization>
+        </OrganizationGuard>
       )}
     </QueryView>
   )
@@ -80,40 +84,46 @@ interface RunHeadProps {
 }
 
 function RunHead({ organization, document }: RunHeadProps) {
-  const [verb, setVerb] = useState<RunVerb>()
+  const [decision, setDecision] = useState<RunDecisionKind>()
   const { attributes } = document.data
   const workspace = workspaceOf(document)?.attributes.name
   return (
     <>
-      <PageHead
+      <PageHeader
         title={attributes.message ?? document.data.id}
         crumbs={[
-          ...crumbsOf(organization),
+          ...organizationCrumbs(organization),
           ...(workspace === undefined
             ? []
             : [{ text: workspace, href: paths.workspace(organization, workspace) }]),
         ]}
-        aside={<StateBadge state={attributes.status} text={runStateText(attributes.status)} />}
+        aside={<StatusBadge state={attributes.status} text={runStatusText(attributes.status)} />}
         actions={
           <>
             <ActionButton
               kind="primary"
-              refusal={runCan.apply(document.data)}
-              onAct={() => setVerb('apply')}
+              disabledReason={runDisabledReason.apply(document.data)}
+              onAction={() => setDecision('apply')}
             >
               Apply…
             </ActionButton>
-            <ActionButton refusal={runCan.discard(document.data)} onAct={() => setVerb('discard')}>
+            <ActionButton
+              disabledReason={runDisabledReason.discard(document.data)}
+              onAction={() => setDecision('discard')}
+            >
               Discard…
             </ActionButton>
-            <ActionButton refusal={runCan.cancel(document.data)} onAct={() => setVerb('cancel')}>
+            <ActionButton
+              disabledReason={runDisabledReason.cancel(document.data)}
+              onAction={() => setDecision('cancel')}
+            >
               Cancel…
             </ActionButton>
           </>
         }
       />
-      {verb !== undefined && (
-        <RunDecision verb={verb} run={document.data} onClose={() => setVerb(undefined)} />
+      {decision !== undefined && (
+        <RunDecision kind={decision} run={document.data} onClose={() => setDecision(undefined)} />
       )}
     </>
   )
@@ -124,11 +134,14 @@ function RunFacts({ document }: { readonly document: v2.RunDocument }) {
   const user = findIncluded(document, relationships['created-by'].data)
   return (
     <Panel title="Run">
-      <Facts
+      <DescriptionList
         facts={[
           { name: 'Id', value: <code>{id}</code> },
-          { name: 'By', value: user?.attributes.username ?? relationships['created-by'].data.id },
-          { name: 'Made', value: <Ago date={dateOfText(attributes['created-at'])} /> },
+          {
+            name: 'Created by',
+            value: user?.attributes.username ?? relationships['created-by'].data.id,
+          },
+          { name: 'Made', value: <RelativeTime date={dateFromText(attributes['created-at'])} /> },
           { name: 'Source', value: attributes.source },
           ...(attributes['position-in-queue'] === 0
             ? []

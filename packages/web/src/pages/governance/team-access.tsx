@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { Picker } from '../../parts/picker.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
@@ -9,7 +9,7 @@ import type { Api } from '../../session/api.ts'
 import { AccessRow } from './access-row.tsx'
 import { findTeams } from './find.ts'
 
-/** What both kinds of access, to projects and to workspaces, have. */
+/** Common fields of project access and workspace access. */
 export interface TeamAccess<Level extends string> {
   readonly id: string
   readonly attributes: { readonly access: Level }
@@ -19,33 +19,34 @@ export interface TeamAccess<Level extends string> {
 interface TeamAccessPanelProps<Level extends string, Access extends TeamAccess<Level>> {
   readonly organization: string
   readonly accesses: UseQueryResult<{ readonly data: readonly Access[] }>
-  /** Said when no team has one. */
-  readonly none: string
+  /** Shown if no team has access. */
+  readonly emptyText: string
   readonly levels: readonly Level[]
-  /** What a team is given when nothing else is chosen. */
-  readonly least: Level
-  readonly refusal: Verdict
+  /** The preselected level. */
+  readonly defaultLevel: Level
+  readonly disabledReason: DisabledReason
   readonly calls: {
-    readonly give: (api: Api, team: string, level: Level) => Promise<unknown>
+    readonly grant: (api: Api, team: string, level: Level) => Promise<unknown>
     readonly change: (api: Api, access: Access, level: Level) => Promise<unknown>
-    readonly take: (api: Api, access: Access) => Promise<unknown>
+    readonly revoke: (api: Api, access: Access) => Promise<unknown>
   }
-  /** The form of the rights one by one, in a window. */
-  readonly custom: (access: Access, onClose: () => void) => ReactNode
+  /** Renders the dialog for custom permissions. */
+  readonly renderCustomForm: (access: Access, onClose: () => void) => ReactNode
 }
 
-/** Which teams may use something, and how. */
+/** The teams with access to a resource, and their levels. */
 export function TeamAccessPanel<Level extends string, Access extends TeamAccess<Level>>(
   props: TeamAccessPanelProps<Level, Access>,
 ) {
-  const { organization, accesses, none, levels, refusal, calls, custom } = props
+  const { organization, accesses, emptyText, levels, disabledReason, calls, renderCustomForm } =
+    props
   return (
     <Panel title="Teams with access">
       <div className="stack">
         <QueryView query={accesses} what="the teams">
           {({ data }) =>
             data.length === 0 ? (
-              <p className="quiet">{none}</p>
+              <p className="quiet">{emptyText}</p>
             ) : (
               <ul className="members">
                 {data.map((access) => (
@@ -55,32 +56,32 @@ export function TeamAccessPanel<Level extends string, Access extends TeamAccess<
                     team={access.relationships.team.data.id}
                     level={access.attributes.access}
                     levels={levels}
-                    refusal={refusal}
+                    disabledReason={disabledReason}
                     change={(api, next) => calls.change(api, access, next)}
-                    remove={(api) => calls.take(api, access)}
-                    custom={(onClose) => custom(access, onClose)}
+                    remove={(api) => calls.revoke(api, access)}
+                    renderCustomForm={(onClose) => renderCustomForm(access, onClose)}
                   />
                 ))}
               </ul>
             )
           }
         </QueryView>
-        <Give {...props} />
+        <GrantAccess {...props} />
       </div>
     </Panel>
   )
 }
 
-function Give<Level extends string, Access extends TeamAccess<Level>>(
+function GrantAccess<Level extends string, Access extends TeamAccess<Level>>(
   props: TeamAccessPanelProps<Level, Access>,
 ) {
-  const { organization, levels, least, refusal, calls } = props
-  const act = useAct()
-  const [level, setLevel] = useState<Level>(least)
-  const give = async (team: string, name: string) => {
-    await act({
-      call: (api) => calls.give(api, team, level),
-      done: `${name} has ${level} access.`,
+  const { organization, levels, defaultLevel, disabledReason, calls } = props
+  const callApi = useApiAction()
+  const [level, setLevel] = useState<Level>(defaultLevel)
+  const grant = async (team: string, name: string) => {
+    await callApi({
+      call: (api) => calls.grant(api, team, level),
+      successMessage: `${name} has ${level} access.`,
     })
   }
   return (
@@ -88,9 +89,11 @@ function Give<Level extends string, Access extends TeamAccess<Level>>(
       <select
         aria-label="Level of access"
         value={level}
-        disabled={refusal !== undefined}
-        title={refusal}
-        onChange={({ target }) => setLevel(levels.find((one) => one === target.value) ?? least)}
+        disabled={disabledReason !== undefined}
+        title={disabledReason}
+        onChange={({ target }) =>
+          setLevel(levels.find((one) => one === target.value) ?? defaultLevel)
+        }
       >
         {levels.map((one) => (
           <option key={one}>{one}</option>
@@ -100,9 +103,9 @@ function Give<Level extends string, Access extends TeamAccess<Level>>(
         label="Team"
         queryKey={['teams', organization]}
         find={(api, text, signal) => findTeams({ api, organization, text, signal })}
-        action="Give access"
-        refusal={refusal}
-        onPick={({ id, text }) => give(id, text)}
+        action="Grant access"
+        disabledReason={disabledReason}
+        onPick={({ id, text }) => grant(id, text)}
       />
     </div>
   )

@@ -1,21 +1,21 @@
 import type { v2 } from '@reeve/contract'
-import { teamCan } from '../../actions/governance-can.ts'
-import { useRead } from '../../data/use-read.ts'
+import { teamDisabledReason } from '../../actions/governance-can.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { QueryView } from '../../parts/query-view.tsx'
-import { AuthTokens } from './auth-tokens.tsx'
+import { AuthTokensPanel } from './auth-tokens.tsx'
 
 interface TeamTokensProps {
   readonly organization: string
   readonly team: v2.Team
 }
 
-/** The tokens that act as the team. */
+/** The API tokens of a team. */
 export function TeamTokens({ organization, team }: TeamTokensProps) {
-  const refusal = teamCan.manageTokens(team)
-  const tokens = useRead(['team-tokens', organization, team.id], (api, signal) =>
+  const disabledReason = teamDisabledReason.manageTokens(team)
+  const tokens = useApiQuery(['team-tokens', organization, team.id], (api, signal) =>
     api.v2.listTeamTokens({
       params: { organization_name: organization },
-      // The API finds tokens by a part of the name of their team.
+      // The API filters by a part of the team name, so other teams may match too.
       query: { q: team.attributes.name, 'page[size]': 100 },
       signal,
     }),
@@ -23,11 +23,13 @@ export function TeamTokens({ organization, team }: TeamTokensProps) {
   return (
     <QueryView query={tokens} what="the tokens">
       {({ data }) => (
-        <AuthTokens
+        <AuthTokensPanel
           title="Tokens"
           tokens={data.filter(({ relationships }) => relationships.team?.data.id === team.id)}
-          none={refusal ?? 'None. A program that works for the team gets one.'}
-          refusal={refusal}
+          emptyText={
+            disabledReason ?? 'No tokens. Create one for a program that acts for the team.'
+          }
+          disabledReason={disabledReason}
           create={(api, body) => api.v2.createTeamToken({ params: { team_id: team.id }, body })}
         />
       )}

@@ -5,11 +5,11 @@ export type Visibility = (typeof VISIBILITIES)[number]
 
 export const VISIBILITY_TEXTS: Readonly<Record<Visibility, string>> = {
   secret: 'its members',
-  organization: 'everyone in the organization',
+  organization: 'organization',
 }
 
-/** `manage-policies` as people say it. */
-export function wordsOf(name: string): string {
-  const words = name.replaceAll('-', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+/** Returns the label of a permission such as `manage-policies`. */
+export function permissionLabel(name: string): string {
+  const text = name.replaceAll('-', ' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -1,13 +1,13 @@
-import { mayGiveNamespaces } from '../../actions/governance-can.ts'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useRead } from '../../data/use-read.ts'
+import { attachNamespaceDisabledReason } from '../../actions/governance-can.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { useSession } from '../../session/session.tsx'
 
-/** Whether whoever is signed in may let policies judge the jobs of a namespace. */
-export function useNamespaceGiving(): Verdict {
+/** Returns why the caller cannot attach namespaces to projects and policy sets. */
+export function useAttachNamespaceDisabledReason(): DisabledReason {
   const { identity } = useSession()
-  const account = useRead(['account'], (api, signal) => api.v2.readAccount({ signal }))
-  return mayGiveNamespaces({
+  const account = useApiQuery(['account'], (api, signal) => api.v2.readAccount({ signal }))
+  return attachNamespaceDisabledReason({
     isAclEnabled: identity?.isAclEnabled,
     isSiteAdministrator: account.data?.data.attributes['is-admin'],
   })

@@ -1,28 +1,28 @@
-import type { Verdict } from '../../actions/verdict.ts'
-import { useRead } from '../../data/use-read.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { QueryView } from '../../parts/query-view.tsx'
-import { AuthTokens } from './auth-tokens.tsx'
+import { AuthTokensPanel } from './auth-tokens.tsx'
 
 interface UserTokensProps {
-  /** Its id. */
-  readonly user: string
-  readonly refusal: Verdict
+  /** ID of the user. */
+  readonly userId: string
+  readonly disabledReason: DisabledReason
 }
 
-/** The tokens with which a user speaks to the governance API. */
-export function UserTokens({ user, refusal }: UserTokensProps) {
-  const params = { user_id: user }
-  const tokens = useRead(['user-tokens', user], (api, signal) =>
+/** The governance tokens of a user. */
+export function UserTokens({ userId, disabledReason }: UserTokensProps) {
+  const params = { user_id: userId }
+  const tokens = useApiQuery(['user-tokens', userId], (api, signal) =>
     api.v2.listUserTokens({ params, signal }),
   )
   return (
     <QueryView query={tokens} what="your tokens">
       {({ data }) => (
-        <AuthTokens
+        <AuthTokensPanel
           title="Your tokens of the governance API"
           tokens={data}
-          none="None. A laptop or a script gets one of its own."
-          refusal={refusal}
+          emptyText="No tokens. Create one for each machine or script."
+          disabledReason={disabledReason}
           create={(api, body) => api.v2.createUserToken({ params, body })}
         />
       )}

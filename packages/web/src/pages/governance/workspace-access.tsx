@@ -1,20 +1,20 @@
 import { v2 } from '@reeve/contract'
 import { resource, toOne } from '@reeve/sdk'
 import { useState } from 'react'
-import { workspaceCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { workspaceDisabledReason } from '../../actions/governance-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { FormDialog } from '../../parts/form.tsx'
-import { AccessValues } from './access-values.tsx'
+import { CustomPermissionFields } from './access-values.tsx'
 import { TeamAccessPanel } from './team-access.tsx'
 import type { WorkspaceView } from './workspace-runs.tsx'
 
-/** The levels that are chosen by name; `custom` is set right by right. */
+/** The named access levels; `custom` is set permission by permission. */
 const LEVELS = v2.WORKSPACE_ACCESS_LEVELS.filter((level) => level !== 'custom')
 
-/** Teams with access to this workspace beyond what its project grants. */
+/** The tab with the teams that have access beyond that of the project. */
 export function WorkspaceAccessTab({ organization, workspace }: WorkspaceView) {
-  const accesses = useRead(['team-workspaces', workspace.id], (api, signal) =>
+  const accesses = useApiQuery(['team-workspaces', workspace.id], (api, signal) =>
     api.v2.listTeamWorkspaceAccesses({
       query: { 'filter[workspace][id]': workspace.id, 'page[size]': 100 },
       signal,
@@ -24,12 +24,12 @@ export function WorkspaceAccessTab({ organization, workspace }: WorkspaceView) {
     <TeamAccessPanel<v2.WorkspaceAccessLevel, v2.TeamWorkspaceAccess>
       organization={organization}
       accesses={accesses}
-      none="Only those with access to its project."
+      emptyText="Only those with access to its project."
       levels={LEVELS}
-      least="read"
-      refusal={workspaceCan.manageTeams(workspace)}
+      defaultLevel="read"
+      disabledReason={workspaceDisabledReason.manageTeams(workspace)}
       calls={{
-        give: (api, team, access) => {
+        grant: (api, team, access) => {
           const to = { team: toOne('teams', team), workspace: toOne('workspaces', workspace.id) }
           const body = resource('team-workspaces', { access }, to)
           return api.v2.createTeamWorkspaceAccess({ body })
@@ -39,10 +39,10 @@ export function WorkspaceAccessTab({ organization, workspace }: WorkspaceView) {
             params: { team_workspace_id: id },
             body: resource('team-workspaces', { access }),
           }),
-        take: (api, { id }) =>
+        revoke: (api, { id }) =>
           api.v2.deleteTeamWorkspaceAccess({ params: { team_workspace_id: id } }),
       }}
-      custom={(access, onClose) => <CustomAccess access={access} onClose={onClose} />}
+      renderCustomForm={(access, onClose) => <CustomAccess access={access} onClose={onClose} />}
     />
   )
 }
@@ -53,23 +53,23 @@ interface CustomAccessProps {
 }
 
 function CustomAccess({ access, onClose }: CustomAccessProps) {
-  const act = useAct()
-  const { access: _level, ...held } = access.attributes
-  const [values, setValues] = useState(held)
+  const callApi = useApiAction()
+  const { access: _level, ...granted } = access.attributes
+  const [values, setValues] = useState(granted)
   const save = async () => {
-    const done = await act({
+    const result = await callApi({
       call: (api) =>
         api.v2.updateTeamWorkspaceAccess({
           params: { team_workspace_id: access.id },
           body: resource('team-workspaces', { access: 'custom', ...values }),
         }),
-      done: 'The rights are saved.',
+      successMessage: 'The rights are saved.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog title="Rights of the team" action="Save" onSubmit={save} onClose={onClose}>
-      <AccessValues title="In the workspace" values={values} onChange={setValues} />
+      <CustomPermissionFields title="In the workspace" values={values} onChange={setValues} />
     </FormDialog>
   )
 }

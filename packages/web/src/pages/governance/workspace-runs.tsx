@@ -1,13 +1,13 @@
 import type { v2 } from '@reeve/contract'
-import { usePages } from '../../data/use-pages.ts'
-import { Ago } from '../../parts/ago.tsx'
+import { useNumberedList } from '../../data/use-pages.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
-import { runStateText } from './run-words.ts'
+import { runStatusText } from './run-words.ts'
 
 export interface WorkspaceView {
   readonly organization: string
@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<v2.Run>[] = [
     head: 'State',
     width: '232px',
     cell: ({ attributes }) => (
-      <StateBadge state={attributes.status} text={runStateText(attributes.status)} />
+      <StatusBadge state={attributes.status} text={runStatusText(attributes.status)} />
     ),
   },
   {
@@ -33,18 +33,22 @@ const COLUMNS: readonly Column<v2.Run>[] = [
   },
   {
     id: 'made',
-    head: 'Made',
+    head: 'Created',
     width: '112px',
     isExtra: true,
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes['created-at'])} />,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['created-at'])} />,
   },
 ]
 
 export function RunsTab({ organization, workspace }: WorkspaceView) {
-  const list = usePages(
+  const list = useNumberedList(
     ['runs', workspace.id],
-    ({ api, signal, page }) =>
-      api.v2.listWorkspaceRuns({ params: { workspace_id: workspace.id }, query: page, signal }),
+    ({ api, signal, pageQuery }) =>
+      api.v2.listWorkspaceRuns({
+        params: { workspace_id: workspace.id },
+        query: pageQuery,
+        signal,
+      }),
     { watches: [{ topic: 'Run' }] },
   )
   return (
@@ -61,8 +65,7 @@ export function RunsTab({ organization, workspace }: WorkspaceView) {
           command={`reeve run create ${workspace.attributes.name} plan.json`}
         >
           <p>
-            A run carries one plan through the policies. The plan is made where your tools are, and
-            uploaded.
+            A run evaluates the policies for one plan, which is created by your tools and uploaded.
           </p>
         </EmptyState>
       }

@@ -1,9 +1,9 @@
 import type { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { workspaceCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { workspaceDisabledReason } from '../../actions/governance-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { CheckField, TextField } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -15,26 +15,26 @@ import { DeleteButton } from './deletion.tsx'
 import { TagEditor, tagBindingsOf, type Tag } from './tag-editor.tsx'
 import type { WorkspaceView } from './workspace-runs.tsx'
 
-/** Own tags, and those of the project that are not hidden by own ones. */
+/** The tab with the tags of the workspace and the tags inherited from its project. */
 export function WorkspaceTagsTab({ organization, workspace }: WorkspaceView) {
-  const act = useAct()
+  const callApi = useApiAction()
   const params = { workspace_id: workspace.id }
-  const tags = useRead(
+  const tags = useApiQuery(
     ['workspace-tags', workspace.id],
     (api, signal) => api.v2.listWorkspaceEffectiveTagBindings({ params, signal }),
     { watches: [{ topic: 'Workspace' }, { topic: 'Project' }] },
   )
-  const save = async (next: readonly Tag[], isWhole: boolean) => {
+  const save = async (next: readonly Tag[], replace: boolean) => {
     const body = tagBindingsOf(next)
-    const done = await act({
+    const result = await callApi({
       call: async (api) => {
-        if (isWhole) await api.v2.replaceWorkspaceTagBindings({ params, body })
+        if (replace) await api.v2.replaceWorkspaceTagBindings({ params, body })
         else await api.v2.updateWorkspaceTagBindings({ params, body })
         return true
       },
-      done: 'The tags are saved.',
+      successMessage: 'The tags are saved.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <QueryView query={tags} what="the tags">
@@ -44,12 +44,12 @@ export function WorkspaceTagsTab({ organization, workspace }: WorkspaceView) {
             <TagEditor
               organization={organization}
               tags={data.filter((tag) => !isInherited(tag)).map(({ attributes }) => attributes)}
-              refusal={workspaceCan.manageTags(workspace)}
-              removal={workspaceCan.removeTags(workspace)}
+              disabledReason={workspaceDisabledReason.manageTags(workspace)}
+              removeDisabledReason={workspaceDisabledReason.removeTags(workspace)}
               onSave={save}
             />
           </Panel>
-          <Inherited organization={organization} tags={data.filter(isInherited)} />
+          <InheritedTags organization={organization} tags={data.filter(isInherited)} />
         </>
       )}
     </QueryView>
@@ -60,15 +60,15 @@ function isInherited(tag: v2.EffectiveTagBinding): boolean {
   return tag.relationships !== undefined
 }
 
-interface InheritedProps {
+interface InheritedTagsProps {
   readonly organization: string
   readonly tags: readonly v2.EffectiveTagBinding[]
 }
 
-function Inherited({ organization, tags }: InheritedProps) {
+function InheritedTags({ organization, tags }: InheritedTagsProps) {
   if (tags.length === 0) return null
   return (
-    <Panel title="From its project">
+    <Panel title="Inherited from the project">
       <ul className="row tags">
         {tags.map(({ id, attributes, relationships }) => (
           <li key={id}>
@@ -86,28 +86,28 @@ function Inherited({ organization, tags }: InheritedProps) {
 }
 
 export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView) {
-  const act = useAct()
+  const callApi = useApiAction()
   const { attributes } = workspace
   const [name, setName] = useState(attributes.name)
   const [description, setDescription] = useState(attributes.description ?? '')
-  const [isAutomatic, setAutomatic] = useState(attributes['auto-apply'])
-  const [drift, setDrift] = useState(attributes['drift-check-interval'] ?? '')
+  const [autoApply, setAutoApply] = useState(attributes['auto-apply'])
+  const [driftInterval, setDriftInterval] = useState(attributes['drift-check-interval'] ?? '')
   const save = async () => {
-    const done = await act({
+    const result = await callApi({
       call: (api) =>
         api.v2.updateWorkspace({
           params: { workspace_id: workspace.id },
           body: resource('workspaces', {
             name,
             description,
-            'auto-apply': isAutomatic,
-            'drift-check-interval': drift === '' ? null : drift,
+            'auto-apply': autoApply,
+            'drift-check-interval': driftInterval === '' ? null : driftInterval,
           }),
         }),
-      done: 'The settings are saved.',
+      successMessage: 'The settings are saved.',
     })
-    // The name is in the address.
-    if (done !== undefined)
+    // The name is part of the URL.
+    if (result !== undefined)
       navigate(paths.workspace(organization, name, 'settings'), { replace: true })
   }
   return (
@@ -116,23 +116,19 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
         <form className="stack" onSubmit={(event) => event.preventDefault()}>
           <TextField label="Name" value={name} onChange={setName} />
           <TextField label="Description" isOptional value={description} onChange={setDescription} />
-          <CheckField
-            label="Apply runs by themselves when the policies pass"
-            value={isAutomatic}
-            onChange={setAutomatic}
-          />
+          <CheckField label="Auto apply" value={autoApply} onChange={setAutoApply} />
           <TextField
             label="Time between drift checks"
             isOptional
-            value={drift}
-            onChange={setDrift}
-            hint="Such as 24h or 7d: a plan that only refreshes tells what has changed outside of runs."
+            value={driftInterval}
+            onChange={setDriftInterval}
+            hint="Such as 24h or 7d. A refresh-only plan reports changes made outside of runs."
           />
           <div>
             <ActionButton
               kind="primary"
-              refusal={workspaceCan.update(workspace)}
-              onAct={save}
+              disabledReason={workspaceDisabledReason.update(workspace)}
+              onAction={save}
               isSubmit
             >
               Save settings
@@ -144,11 +140,11 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
         <DeleteButton
           what={`the workspace ${attributes.name}`}
           body={
-            <p>Its runs and their verdicts go with it. It has to be open and manage nothing.</p>
+            <p>Its runs are deleted too. The workspace must be unlocked and manage no resources.</p>
           }
-          refusal={workspaceCan.destroy(workspace)}
+          disabledReason={workspaceDisabledReason.destroy(workspace)}
           call={(api) => api.v2.safeDeleteWorkspace({ params: { workspace_id: workspace.id } })}
-          after={paths.organization(organization, 'workspaces')}
+          returnTo={paths.organization(organization, 'workspaces')}
         />
       </Panel>
     </div>

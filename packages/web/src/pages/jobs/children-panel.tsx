@@ -1,18 +1,18 @@
 import type { Job, JobStatusRow } from '@reeve/contract'
-import { useList } from '../../data/use-list.ts'
-import { Ago } from '../../parts/ago.tsx'
+import { useCursorList } from '../../data/use-list.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
-import { Failure } from '../../parts/failure.tsx'
+import { ErrorMessage } from '../../parts/failure.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
-import { commandIn } from '../../parts/first-commands.ts'
+import { namespacedCommand } from '../../parts/first-commands.ts'
 import { AllocationBar } from './allocation-bar.tsx'
-import { countsOf, LISTED_MAX } from './allocation-counts.ts'
+import { countsOfRow, LISTED_MAX } from './allocation-counts.ts'
 import { JobFailures } from './failure-banner.tsx'
 
 const COLUMNS: readonly Column<JobStatusRow>[] = [
@@ -21,31 +21,31 @@ const COLUMNS: readonly Column<JobStatusRow>[] = [
     id: 'status',
     head: 'Status',
     width: '120px',
-    cell: ({ Health }) => <StateBadge state={Health} />,
+    cell: ({ Health }) => <StatusBadge state={Health} />,
   },
   {
     id: 'allocations',
     head: 'Allocations',
     width: '34%',
     isExtra: true,
-    cell: (row) => <AllocationBar counts={countsOf(row)} wanted={0} />,
+    cell: (row) => <AllocationBar counts={countsOfRow(row)} desired={0} />,
   },
   {
     id: 'submitted',
     head: 'Launched',
     width: '104px',
-    cell: ({ SubmitTime }) => <Ago date={dateOfNs(SubmitTime)} />,
+    cell: ({ SubmitTime }) => <RelativeTime date={dateFromNs(SubmitTime)} />,
   },
 ]
 
-/** The instances that a periodic or parameterized job has launched. */
-export function ChildrenPanel({ job }: { readonly job: Job }) {
+/** The child jobs of a periodic or parameterized job. */
+export function ChildJobsPanel({ job }: { readonly job: Job }) {
   const { Namespace: namespace, ID: id } = job
-  const list = useList(
+  const list = useCursorList(
     ['job-children', namespace, id],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v1.listJobStatuses({
-        query: { ...page, namespace, prefix: `${id}/`, include_children: true, counts: true },
+        query: { ...pageQuery, namespace, prefix: `${id}/`, include_children: true, counts: true },
         signal,
       }),
     {
@@ -59,7 +59,7 @@ export function ChildrenPanel({ job }: { readonly job: Job }) {
     <>
       <NewestFailure namespace={namespace} rows={list.items} hasMore={list.hasMore} />
       <Panel title="Child jobs" isFlush>
-        {list.error !== null && <Failure error={list.error} retry={list.retry} />}
+        {list.error !== null && <ErrorMessage error={list.error} retry={list.retry} />}
         {list.isPending ? (
           <Loading what="the child jobs" />
         ) : (
@@ -70,8 +70,8 @@ export function ChildrenPanel({ job }: { readonly job: Job }) {
             keyOf={({ ID }) => ID}
             hrefOf={({ ID }) => paths.job({ namespace, id: ID })}
             hasMore={list.hasMore}
-            onEnd={list.loadMore}
-            empty={<NoInstances job={job} />}
+            onEndReached={list.loadMore}
+            empty={<NoChildJobs job={job} />}
           />
         )}
       </Panel>
@@ -104,10 +104,10 @@ function NewestFailure({ namespace, rows, hasMore }: NewestFailureProps) {
   )
 }
 
-function NoInstances({ job }: { readonly job: Job }) {
+function NoChildJobs({ job }: { readonly job: Job }) {
   const isPeriodic = job.Periodic !== null
-  const words = isPeriodic ? ['periodic', 'force', job.ID] : dispatchWords(job)
-  const command = commandIn(job.Namespace, 'job', ...words)
+  const args = isPeriodic ? ['periodic', 'force', job.ID] : dispatchArgs(job)
+  const command = namespacedCommand(job.Namespace, 'job', ...args)
   return (
     <EmptyState title="No runs yet" command={command}>
       <p>
@@ -120,7 +120,7 @@ function NoInstances({ job }: { readonly job: Job }) {
 }
 
 /** Includes placeholders for required metadata and payload. */
-function dispatchWords({ ID, ParameterizedJob }: Job): readonly string[] {
+function dispatchArgs({ ID, ParameterizedJob }: Job): readonly string[] {
   const { MetaRequired, Payload } = ParameterizedJob ?? {}
   const meta = (MetaRequired ?? []).flatMap((key) => ['--meta', `${key}=VALUE`])
   return ['dispatch', ...meta, ID, ...(Payload === 'required' ? ['FILE'] : [])]

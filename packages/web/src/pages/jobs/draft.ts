@@ -2,12 +2,12 @@ import { useState } from 'react'
 import type { JobSource } from './job-source.ts'
 
 /**
- * What somebody has typed survives a wrong click: it is kept in this tab until it is run or thrown
- * away.
+ * Keeps an edited job in the session storage of the tab, so that it survives navigation, until it is
+ * submitted or discarded.
  */
-export function useDraft(name: string, initial: JobSource) {
+export function useJobDraft(name: string, initial: JobSource) {
   const key = `reeve.draft.${name}`
-  const [draft, setDraft] = useState(() => readDraft(key))
+  const [draft, setDraft] = useState(() => readJobDraft(key))
   return {
     source: draft ?? initial,
     isChanged: draft !== undefined && draft.text !== initial.text,
@@ -22,7 +22,7 @@ export function useDraft(name: string, initial: JobSource) {
   }
 }
 
-function readDraft(key: string): JobSource | undefined {
+function readJobDraft(key: string): JobSource | undefined {
   const text = sessionStorage.getItem(key)
   // Only `useDraft` writes under this name, and it writes sources.
   return text === null ? undefined : (JSON.parse(text) as JobSource)

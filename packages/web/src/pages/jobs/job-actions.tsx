@@ -1,52 +1,70 @@
 import type { Job } from '@reeve/contract'
 import { Suspense, useState } from 'react'
-import { isParameterized, jobCan } from '../../actions/job-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { isParameterized, jobDisabledReason } from '../../actions/job-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
-import { lazyPart } from '../../parts/lazy-part.ts'
+import { lazyComponent } from '../../parts/lazy-part.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import { startJob } from './start-job.ts'
 
-const DispatchForm = lazyPart(async () => (await import('./dispatch-form.tsx')).DispatchForm)
+const DispatchForm = lazyComponent(async () => (await import('./dispatch-form.tsx')).DispatchForm)
 
-/** What may be done with the whole job. */
+/** Buttons to dispatch, launch, evaluate, start, stop and purge the job. */
 export function JobActions({ job }: { readonly job: Job }) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const [isDispatching, setDispatching] = useState(false)
-  const does = useJobDeeds(job)
+  const actions = useJobActions(job)
   return (
     <>
       {isParameterized(job) && (
         <ActionButton
           kind="primary"
-          refusal={jobCan.dispatch(job, rights)}
-          onAct={() => setDispatching(true)}
+          disabledReason={jobDisabledReason.dispatch(job, permissions)}
+          onAction={() => setDispatching(true)}
         >
           Dispatch…
         </ActionButton>
       )}
       {job.Periodic !== null && (
-        <ActionButton refusal={jobCan.forcePeriodic(job, rights)} onAct={does.force}>
+        <ActionButton
+          disabledReason={jobDisabledReason.forcePeriodic(job, permissions)}
+          onAction={actions.force}
+        >
           Launch now
         </ActionButton>
       )}
-      <ActionButton refusal={jobCan.evaluate(job, rights)} onAct={does.evaluate}>
+      <ActionButton
+        disabledReason={jobDisabledReason.evaluate(job, permissions)}
+        onAction={actions.evaluate}
+      >
         Evaluate
       </ActionButton>
       {job.Stop ? (
         <>
-          <ActionButton kind="primary" refusal={jobCan.start(job, rights)} onAct={does.start}>
+          <ActionButton
+            kind="primary"
+            disabledReason={jobDisabledReason.start(job, permissions)}
+            onAction={actions.start}
+          >
             Start
           </ActionButton>
-          <ActionButton kind="danger" refusal={jobCan.purge(job, rights)} onAct={does.purge}>
+          <ActionButton
+            kind="danger"
+            disabledReason={jobDisabledReason.purge(job, permissions)}
+            onAction={actions.purge}
+          >
             Purge…
           </ActionButton>
         </>
       ) : (
-        <ActionButton kind="danger" refusal={jobCan.stop(job, rights)} onAct={does.stop}>
+        <ActionButton
+          kind="danger"
+          disabledReason={jobDisabledReason.stop(job, permissions)}
+          onAction={actions.stop}
+        >
           Stop…
         </ActionButton>
       )}
@@ -59,45 +77,48 @@ export function JobActions({ job }: { readonly job: Job }) {
   )
 }
 
-function useJobDeeds(job: Job) {
-  const act = useAct()
+function useJobActions(job: Job) {
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const params = { job_id: job.ID }
   const query = { namespace: job.Namespace }
   return {
     force: async () => {
-      await act({
+      await callApi({
         call: (api) => api.v1.forcePeriodicJob({ params, query }),
-        done: 'An instance was launched.',
+        successMessage: 'An instance was launched.',
       })
     },
     evaluate: async () => {
-      await act({
+      await callApi({
         call: (api) => api.v1.evaluateJob({ params, query, body: { JobID: job.ID } }),
-        done: 'The scheduler looks at the job again.',
+        successMessage: 'Evaluation created.',
       })
     },
     start: async () => {
-      await act({
+      await callApi({
         call: (api) => startJob(api, job),
-        done: 'The job starts.',
+        successMessage: 'The job is starting.',
       })
     },
     stop: async () => {
       const title = `Stop ${job.Name}?`
       const body = 'All its allocations are stopped. It can be started again.'
       if (!(await confirm({ title, body, action: 'Stop the job', isDangerous: true }))) return
-      await act({ call: (api) => api.v1.stopJob({ params, query }), done: 'The job stops.' })
+      await callApi({
+        call: (api) => api.v1.stopJob({ params, query }),
+        successMessage: 'The job is stopping.',
+      })
     },
     purge: async () => {
       const title = `Purge ${job.Name}?`
-      const body = 'The job and its versions are removed. This cannot be taken back.'
+      const body = 'The job and its versions are deleted. This cannot be undone.'
       if (!(await confirm({ title, body, action: 'Purge the job', isDangerous: true }))) return
-      const done = await act({
+      const result = await callApi({
         call: (api) => api.v1.stopJob({ params, query: { ...query, purge: true } }),
-        done: 'The job is gone.',
+        successMessage: 'The job is purged.',
       })
-      if (done !== undefined) navigate(paths.jobs({ namespace: job.Namespace }))
+      if (result !== undefined) navigate(paths.jobs({ namespace: job.Namespace }))
     },
   }
 }

@@ -3,21 +3,24 @@ import { useEffect, useState } from 'react'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import type { JobFilter } from './job-filter.ts'
 
-/** Long enough that a word is typed, short enough that nobody waits. */
-const TYPED_MS = 200
+/** Pause in typing after which the filter is applied. */
+const TYPING_PAUSE_MS = 200
 
 export function JobFilterBar({ filter }: { readonly filter: JobFilter }) {
   const [text, setText] = useState(filter.text)
   useEffect(() => {
-    const timer = setTimeout(() => navigate(hrefWith({ q: text }), { replace: true }), TYPED_MS)
+    const timer = setTimeout(
+      () => navigate(hrefWith({ q: text }), { replace: true }),
+      TYPING_PAUSE_MS,
+    )
     return () => clearTimeout(timer)
   }, [text])
   return (
     <search className="filters">
       <input
         type="search"
-        aria-label="Search jobs by id or filter expression"
-        placeholder="Part of an id, or a filter expression"
+        aria-label="Search jobs by ID or filter expression"
+        placeholder="Part of an ID, or a filter expression"
         spellCheck={false}
         value={text}
         onChange={(event) => setText(event.target.value)}

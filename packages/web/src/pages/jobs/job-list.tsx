@@ -1,21 +1,21 @@
 import type { JobStatusRow } from '@reeve/contract'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
+import { quoteShellArg } from '../../parts/curl-line.ts'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { Failure } from '../../parts/failure.tsx'
+import { ErrorMessage } from '../../parts/failure.tsx'
 import { Loading } from '../../parts/loading.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { PageHeader } from '../../parts/page-head.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromNs } from '../../parts/time.ts'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/jobs.css'
 import { AllocationBar } from './allocation-bar.tsx'
-import { countsOf, presentCounts } from './allocation-counts.ts'
+import { countsOfRow, currentCounts } from './allocation-counts.ts'
 import { filterExpression, readJobFilter } from './job-filter.ts'
 import { JobFilterBar } from './job-filter-bar.tsx'
 import { useJobRows } from './use-job-rows.ts'
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<JobStatusRow>[] = [
     id: 'status',
     head: 'Status',
     width: '128px',
-    cell: ({ Health }) => <StateBadge state={Health} />,
+    cell: ({ Health }) => <StatusBadge state={Health} />,
   },
   {
     id: 'allocations',
@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<JobStatusRow>[] = [
     head: 'Submitted',
     width: '104px',
     isExtra: true,
-    cell: (job) => <Ago date={dateOfNs(job.SubmitTime)} />,
+    cell: (job) => <RelativeTime date={dateFromNs(job.SubmitTime)} />,
   },
 ]
 
@@ -63,9 +63,11 @@ function Allocations({ job }: { readonly job: JobStatusRow }) {
     const all = Pending + Running + Dead
     return all === 0 ? 'No runs yet' : `${all} child jobs, ${Running} running`
   }
-  const isOver = job.Stop || job.Status === 'dead'
-  const shown = presentCounts(job, countsOf(job))
-  return <AllocationBar counts={shown} wanted={isOver || isSystem(job) ? 0 : job.GroupCountSum} />
+  const isTerminal = job.Stop || job.Status === 'dead'
+  const counts = currentCounts(job, countsOfRow(job))
+  return (
+    <AllocationBar counts={counts} desired={isTerminal || isSystem(job) ? 0 : job.GroupCountSum} />
+  )
 }
 
 function isSystem({ Type }: JobStatusRow): boolean {
@@ -76,7 +78,7 @@ function typeOf({ Type, ChildStatuses }: JobStatusRow) {
   return ChildStatuses === null ? Type : `${Type}, parent`
 }
 
-/** Every job of a namespace, newest change first. */
+/** The list of jobs of a namespace, latest change first. */
 export function JobListPage({ search }: PageProps<'/jobs'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
   const jobFilter = readJobFilter(search)
@@ -84,7 +86,7 @@ export function JobListPage({ search }: PageProps<'/jobs'>) {
   const rows = useJobRows({ namespace, filter, isReversed: jobFilter.order === 'oldest' })
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Jobs"
         actions={
           <Link className="button primary" href={paths.runJob({ namespace })}>
@@ -98,7 +100,7 @@ export function JobListPage({ search }: PageProps<'/jobs'>) {
           {rows.newCount} new or changed jobs: show them
         </button>
       )}
-      {rows.error !== null && <Failure error={rows.error} retry={rows.retry} />}
+      {rows.error !== null && <ErrorMessage error={rows.error} retry={rows.retry} />}
       {rows.isPending ? (
         <Loading what="the jobs" />
       ) : (
@@ -110,13 +112,13 @@ export function JobListPage({ search }: PageProps<'/jobs'>) {
             keyOf={(job) => `${job.Namespace}/${job.ID}`}
             hrefOf={(job) => paths.job({ namespace: job.Namespace, id: job.ID })}
             hasMore={rows.hasMore}
-            onEnd={rows.loadMore}
+            onEndReached={rows.loadMore}
             empty={filter === undefined ? <NoJobs namespace={namespace} /> : <NoMatch />}
           />
         )
       )}
-      <CommandLine
-        cli={`reeve job status --namespace ${quoted(namespace)}`}
+      <CliAndApiPanel
+        cli={`reeve job status --namespace ${quoteShellArg(namespace)}`}
         call={{ path: '/v1/jobs/statuses', query: { namespace, filter, counts: true } }}
       />
     </>
@@ -130,13 +132,13 @@ function NoJobs({ namespace }: { readonly namespace: string }) {
       command={FIRST_COMMANDS.jobs}
       action={
         <Link className="button primary" href={paths.runJob({ namespace })}>
-          Write one here
+          Write a job
         </Link>
       }
     >
       <p>
-        A job says what should run and how many of it. The scheduler finds nodes for it, and keeps
-        it running. Jobs that are submitted appear here by themselves.
+        A job describes what to run and how many allocations. The scheduler places them on nodes and
+        keeps them running. Submitted jobs appear here automatically.
       </p>
     </EmptyState>
   )
@@ -146,7 +148,7 @@ function NoMatch() {
   return (
     <EmptyState title="No matching jobs">
       <p>
-        Take a filter away, or search in all namespaces. The field also takes expressions, such as{' '}
+        Remove a filter, or search in all namespaces. The field also takes expressions, such as{' '}
         <code>Priority &gt; 50 and Meta.team == "web"</code>.
       </p>
     </EmptyState>

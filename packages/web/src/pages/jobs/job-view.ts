@@ -1,14 +1,14 @@
 import type { Job } from '@reeve/contract'
 import type { JobName } from '../../paths.ts'
 
-/** What every tab of the job page is given. */
+/** Props of every tab of the job page. */
 export interface JobView {
   readonly job: Job
   readonly name: JobName
   readonly search: URLSearchParams
 }
 
-/** Whether the definition is being edited: the address says so, as it does of all. */
+/** Reports whether the URL opens the definition in the editor. */
 export function isEditing(search: URLSearchParams): boolean {
   return search.get('edit') === 'yes'
 }

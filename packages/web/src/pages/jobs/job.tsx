@@ -1,22 +1,22 @@
 import { originText, type Job, type JobHealth } from '@reeve/contract'
-import { jobCan } from '../../actions/job-can.ts'
-import type { Verdict } from '../../actions/verdict.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { PageHead } from '../../parts/page-head.tsx'
+import { jobDisabledReason } from '../../actions/job-can.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
+import { quoteShellArg } from '../../parts/curl-line.ts'
+import { PageHeader } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { dateFromNs } from '../../parts/time.ts'
 import { JOB_TABS, paths, type JobName, type JobTab } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
-import { isListed } from './allocation-counts.ts'
-import { GoneJob } from './gone-job.tsx'
+import { hasAllocationList } from './allocation-counts.ts'
+import { PurgedJob } from './gone-job.tsx'
 import { JobActions } from './job-actions.tsx'
 import { useJob, useJobHealth, useJobStatus } from './job-data.ts'
 import { isEditing, type JobView } from './job-view.ts'
@@ -27,7 +27,7 @@ import { EvaluationsTab } from './tab-evaluations.tsx'
 import { ExplainTab } from './tab-explain.tsx'
 import { LogsTab } from './tab-logs.tsx'
 import { OverviewTab } from './tab-overview.tsx'
-import { VerdictsTab } from './tab-verdicts.tsx'
+import { PolicyDecisionsTab } from './tab-verdicts.tsx'
 import { VersionsTab } from './tab-versions.tsx'
 
 export function JobOverviewPage({ params, search }: PageProps<'/jobs/:jobId'>) {
@@ -48,15 +48,15 @@ interface JobPageProps {
 
 function JobPage({ jobId, tab, search }: JobPageProps) {
   const name: JobName = { namespace: search.get('namespace') ?? 'default', id: jobId }
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const job = useJob(name)
   return (
     <QueryView
       query={job}
       what="the job"
-      isEdited={isEditing(search)}
+      hasUnsavedInput={isEditing(search)}
       page={{ title: jobId, crumbs: [{ text: 'Jobs', href: paths.jobs() }] }}
-      whenGone={<GoneJob name={name} />}
+      notFoundContent={<PurgedJob name={name} />}
     >
       {(data) => (
         <>
@@ -64,10 +64,10 @@ function JobPage({ jobId, tab, search }: JobPageProps) {
           <Tabs
             label="Parts of the job"
             current={tab}
-            tabs={tabsOf(name, jobCan.readLogs(data, rights))}
+            tabs={jobTabs(name, jobDisabledReason.readLogs(data, permissions))}
           />
           <JobTabView tab={tab} view={{ job: data, name, search }} />
-          <CommandLine {...COMMANDS[tab](name)} />
+          <CliAndApiPanel {...COMMANDS[tab](name)} />
         </>
       )}
     </QueryView>
@@ -76,14 +76,14 @@ function JobPage({ jobId, tab, search }: JobPageProps) {
 
 function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
   // The overview reads the same for a listed job: equal keys are one request.
-  const hasList = isListed(job)
-  const listed = useJobStatus(name, hasList)
-  const counted = useJobHealth(name, !hasList)
-  const { data: rows } = hasList ? listed : counted
+  const isAllocationListShown = hasAllocationList(job)
+  const listed = useJobStatus(name, isAllocationListShown)
+  const counted = useJobHealth(name, !isAllocationListShown)
+  const { data: rows } = isAllocationListShown ? listed : counted
   const health = rows?.find(({ ID }) => ID === name.id)?.Health
   const { ParentID: parent, Namespace: namespace } = job
   return (
-    <PageHead
+    <PageHeader
       title={job.Name}
       crumbs={[
         { text: 'Jobs', href: paths.jobs() },
@@ -91,14 +91,14 @@ function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
       ]}
       aside={
         <>
-          <StateBadge state={stateOf(job, health)} title={job.StatusDescription} />
+          <StatusBadge state={displayStatus(job, health)} title={job.StatusDescription} />
           <span className="tag">{job.Type}</span>
           <span className="tag">namespace {job.Namespace}</span>
           <Link className="tag" href={paths.jobVersions(name, { version: job.Version })}>
             version {job.Version}
           </Link>
           <span className="quiet">
-            {originText(job)} <Ago date={dateOfNs(job.SubmitTime)} />
+            {originText(job)} <RelativeTime date={dateFromNs(job.SubmitTime)} />
             {job.Message === undefined ? '' : ` “${job.Message}”`}
           </span>
         </>
@@ -109,7 +109,7 @@ function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
   )
 }
 
-function stateOf(job: Job, health: JobHealth | undefined): string {
+function displayStatus(job: Job, health: JobHealth | undefined): string {
   if (job.Quarantine !== undefined && !job.Stop) return 'quarantined'
   return health ?? job.Status
 }
@@ -121,17 +121,17 @@ const TAB_TEXTS: Readonly<Record<JobTab, string>> = {
   deployments: 'Deployments',
   allocations: 'Allocations',
   evaluations: 'Evaluations',
-  verdicts: 'Verdicts',
+  verdicts: 'Policy decisions',
   logs: 'Logs',
   explain: 'Explain',
 }
 
-function tabsOf(name: JobName, noLogs: Verdict) {
+function jobTabs(name: JobName, logsDisabledReason: DisabledReason) {
   return JOB_TABS.map((id) => ({
     id,
     text: TAB_TEXTS[id],
     href: paths.job(name, id),
-    refusal: id === 'logs' ? noLogs : undefined,
+    disabledReason: id === 'logs' ? logsDisabledReason : undefined,
   }))
 }
 
@@ -150,7 +150,7 @@ function JobTabView({ tab, view }: { readonly tab: JobTab; readonly view: JobVie
     case 'evaluations':
       return <EvaluationsTab {...view} />
     case 'verdicts':
-      return <VerdictsTab {...view} />
+      return <PolicyDecisionsTab {...view} />
     case 'logs':
       return <LogsTab {...view} />
     case 'explain':
@@ -158,21 +158,21 @@ function JobTabView({ tab, view }: { readonly tab: JobTab; readonly view: JobVie
   }
 }
 
-function commandOf(command: string, read: string) {
+function jobCommand(command: string, apiPath: string) {
   return ({ namespace, id }: JobName) => ({
-    cli: `reeve job ${command} --namespace ${quoted(namespace)} ${quoted(id)}`,
-    call: { path: `/v1/job/${encodeURIComponent(id)}${read}`, query: { namespace } },
+    cli: `reeve job ${command} --namespace ${quoteShellArg(namespace)} ${quoteShellArg(id)}`,
+    call: { path: `/v1/job/${encodeURIComponent(id)}${apiPath}`, query: { namespace } },
   })
 }
 
 const COMMANDS = {
-  overview: commandOf('status', ''),
-  definition: commandOf('inspect', ''),
-  versions: commandOf('history', '/versions'),
-  deployments: commandOf('deployments', '/deployments'),
-  allocations: commandOf('allocs', '/allocations'),
-  evaluations: commandOf('status', '/evaluations'),
-  verdicts: commandOf('verdicts', '/verdicts'),
-  logs: commandOf('logs', '/logs'),
-  explain: commandOf('explain', '/explain'),
+  overview: jobCommand('status', ''),
+  definition: jobCommand('inspect', ''),
+  versions: jobCommand('history', '/versions'),
+  deployments: jobCommand('deployments', '/deployments'),
+  allocations: jobCommand('allocs', '/allocations'),
+  evaluations: jobCommand('status', '/evaluations'),
+  verdicts: jobCommand('verdicts', '/verdicts'),
+  logs: jobCommand('logs', '/logs'),
+  explain: jobCommand('explain', '/explain'),
 } as const

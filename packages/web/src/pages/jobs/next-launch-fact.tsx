@@ -1,20 +1,20 @@
 import type { Job } from '@reeve/contract'
 import { useEffect, useEffectEvent } from 'react'
-import { jobCan } from '../../actions/job-can.ts'
-import { useRead } from '../../data/use-read.ts'
-import { dateOfText } from '../../parts/time.ts'
+import { jobDisabledReason } from '../../actions/job-can.ts'
+import { useApiQuery } from '../../data/use-read.ts'
+import { dateFromText } from '../../parts/time.ts'
 import { useSession } from '../../session/session.tsx'
-import { launchKeptMs, launchText, whyNotLaunched } from './next-launch.ts'
+import { launchStaleMs, launchText, whyNotLaunched } from './next-launch.ts'
 
 /**
- * When the clock launches the job next. The server knows schedules and time zones, and tells it in
- * the plan of the job as it is: a second reader of schedules could differ from it.
+ * The next launch of a periodic job. It comes from a plan of the unchanged job, because only the
+ * server evaluates schedules and time zones.
  */
-export function NextLaunch({ job }: { readonly job: Job }) {
-  const { rights } = useSession()
+export function NextLaunchTime({ job }: { readonly job: Job }) {
+  const { permissions } = useSession()
   const { ID, Namespace: namespace, JobModifyIndex } = job
-  const refusal = whyNotLaunched(job) ?? jobCan.plan(job, rights)
-  const plan = useRead(
+  const noLaunchReason = whyNotLaunched(job) ?? jobDisabledReason.plan(job, permissions)
+  const plan = useApiQuery(
     ['job-next-launch', namespace, ID, JobModifyIndex],
     async (api, signal) => {
       const params = { job_id: ID }
@@ -24,17 +24,17 @@ export function NextLaunch({ job }: { readonly job: Job }) {
         body: { Job: job },
         signal,
       })
-      const launch = dateOfText(data.NextPeriodicLaunch)
-      return { data: { launch, keptMs: launchKeptMs(launch, Date.now()) } }
+      const launch = dateFromText(data.NextPeriodicLaunch)
+      return { data: { launch, keptMs: launchStaleMs(launch, Date.now()) } }
     },
-    { enabled: refusal === undefined },
+    { enabled: noLaunchReason === undefined },
   )
-  const askAgain = useEffectEvent(() => void plan.refetch())
+  const refetchPlan = useEffectEvent(() => void plan.refetch())
   useEffect(() => {
     if (plan.data === undefined) return undefined
-    const timer = setTimeout(() => askAgain(), plan.data.keptMs)
+    const timer = setTimeout(() => refetchPlan(), plan.data.keptMs)
     return () => clearTimeout(timer)
   }, [plan.data])
-  if (refusal !== undefined) return refusal
+  if (noLaunchReason !== undefined) return noLaunchReason
   return plan.data === undefined ? '–' : launchText(plan.data.launch, Date.now())
 }

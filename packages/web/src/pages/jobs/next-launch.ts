@@ -1,29 +1,29 @@
 import type { Job } from '@reeve/contract'
-import { comingText } from '../../parts/time.ts'
+import { formatFuture } from '../../parts/time.ts'
 
-/** Where the clock of the server is behind: what is due is not asked for without end. */
-const ASKED_MS_MIN = 10_000
-/** A timer of a browser counts to 2^31 ms: about 24 days. */
-const ASKED_MS_MAX = 86_400_000
+/** Limits the requests if the clock of the server is behind and the launch is overdue. */
+const REFETCH_MS_MIN = 10_000
+/** Timers of browsers are limited to 2^31 ms, about 24 days. */
+const REFETCH_MS_MAX = 86_400_000
 
-type Launched = Pick<Job, 'Periodic' | 'Stop' | 'ParameterizedJob' | 'Dispatched'>
+type LaunchableJob = Pick<Job, 'Periodic' | 'Stop' | 'ParameterizedJob' | 'Dispatched'>
 
-/** Why no time launches the job; undefined when one does. */
-export function whyNotLaunched(job: Launched): string | undefined {
+/** Returns why the schedule does not launch the job; undefined if it does. */
+export function whyNotLaunched(job: LaunchableJob): string | undefined {
   if (job.Stop) return 'none: the job is stopped'
-  if (job.Periodic?.Enabled !== true) return 'none: the schedule is turned off'
+  if (job.Periodic?.Enabled !== true) return 'none: the schedule is disabled'
   return undefined
 }
 
-/** What the plan of a job says of its next launch; undefined when no time to come fits. */
+/** Formats the next launch; undefined means that the schedule has no future match. */
 export function launchText(launch: Date | undefined, nowMs: number): string {
   return launch === undefined
     ? 'never: no time to come fits its schedule'
-    : comingText(launch, nowMs)
+    : formatFuture(launch, nowMs)
 }
 
-/** How long what is known of the next launch is good. */
-export function launchKeptMs(launch: Date | undefined, nowMs: number): number {
+/** Returns how long the known next launch stays valid. */
+export function launchStaleMs(launch: Date | undefined, nowMs: number): number {
   const untilMs = (launch?.getTime() ?? Infinity) - nowMs
-  return Math.min(ASKED_MS_MAX, Math.max(ASKED_MS_MIN, untilMs + 1_000))
+  return Math.min(REFETCH_MS_MAX, Math.max(REFETCH_MS_MIN, untilMs + 1_000))
 }

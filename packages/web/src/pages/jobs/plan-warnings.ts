@@ -2,7 +2,9 @@
 export function planWarnings(text: string): readonly string[] {
   const [head = '', ...items] = text.split(/^\s*\* /m)
   const all = items.length === 0 ? [head] : items
-  return all.map((item) => item.trim()).filter((item) => item !== '' && !item.startsWith(DENIED))
+  return all
+    .map((item) => item.trim())
+    .filter((item) => item !== '' && !item.startsWith(DENIAL_PREFIX))
 }
 
-const DENIED = 'would be denied: '
+const DENIAL_PREFIX = 'would be denied: '

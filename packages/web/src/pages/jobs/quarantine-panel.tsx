@@ -1,11 +1,11 @@
 import type { Job, JobQuarantine } from '@reeve/contract'
-import { jobCan } from '../../actions/job-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { jobDisabledReason } from '../../actions/job-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
+import { RelativeTime } from '../../parts/ago.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { DescriptionList, Panel } from '../../parts/panel.tsx'
+import { dateFromNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useSession } from '../../session/session.tsx'
@@ -15,23 +15,29 @@ interface QuarantinePanelProps {
   readonly quarantine: JobQuarantine
 }
 
-/** Why a job is not placed any more, and the ways out. */
+/** Explains why a quarantined job is not placed, with a button to release it. */
 export function QuarantinePanel({ job, quarantine }: QuarantinePanelProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const release = async () => {
     const title = `Release ${job.Name}?`
     const body = 'It is placed again. If it was the cause, it takes more nodes down.'
     if (!(await confirm({ title, body, action: 'Release the job', isDangerous: true }))) return
-    const at = { params: { job_id: job.ID }, query: { namespace: job.Namespace } }
-    await act({ call: (api) => api.v1.releaseJob(at), done: 'The job is released.' })
+    const request = { params: { job_id: job.ID }, query: { namespace: job.Namespace } }
+    await callApi({
+      call: (api) => api.v1.releaseJob(request),
+      successMessage: 'The job is released.',
+    })
   }
   return (
     <Panel
       title="Quarantined"
       actions={
-        <ActionButton refusal={jobCan.release(job, rights)} onAct={release}>
+        <ActionButton
+          disabledReason={jobDisabledReason.release(job, permissions)}
+          onAction={release}
+        >
           Release…
         </ActionButton>
       }
@@ -40,17 +46,17 @@ export function QuarantinePanel({ job, quarantine }: QuarantinePanelProps) {
         {quarantine.Reason}. No allocation of it is placed until a new version is registered or the
         job is released.
       </p>
-      <Facts facts={factsOf(quarantine)} />
+      <DescriptionList facts={quarantineFacts(quarantine)} />
     </Panel>
   )
 }
 
-function factsOf({ Version, Time, NodeIDs }: JobQuarantine) {
+function quarantineFacts({ Version, Time, NodeIDs }: JobQuarantine) {
   return [
-    { name: 'Since', value: <Ago date={dateOfNs(Time)} /> },
+    { name: 'Since', value: <RelativeTime date={dateFromNs(Time)} /> },
     { name: 'Quarantined version', value: Version },
-    ...NodeIDs.map((id, at) => ({
-      name: `Lost node ${at + 1}`,
+    ...NodeIDs.map((id, index) => ({
+      name: `Lost node ${index + 1}`,
       value: (
         <Link href={paths.node(id)}>
           <code>{id}</code>

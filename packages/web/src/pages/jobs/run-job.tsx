@@ -1,10 +1,10 @@
-import { CommandLine } from '../../parts/command-line.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/jobs.css'
-import { useDraft } from './draft.ts'
+import { useJobDraft } from './draft.ts'
 import { JobEditor } from './job-editor.tsx'
 import type { JobSource } from './job-source.ts'
 
@@ -36,17 +36,17 @@ const EXAMPLE: JobSource = {
 `,
 }
 
-/** A new job, from a text. */
+/** The page to submit a new job. */
 export function RunJobPage({ search }: PageProps<'/run'>) {
   const chosen = search.get('namespace') ?? ALL_NAMESPACES
   const namespace = chosen === ALL_NAMESPACES ? 'default' : chosen
-  const draft = useDraft('new', EXAMPLE)
+  const draft = useJobDraft('new', EXAMPLE)
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Run a job"
         crumbs={[{ text: 'Jobs', href: paths.jobs({ namespace: chosen }) }]}
-        lead={`Write a definition, plan it to see what would happen, then run it. A job that names no namespace goes to "${namespace}".`}
+        lead={`Write a definition, plan it to see what would happen, then run it. The default namespace is "${namespace}".`}
       />
       <Panel
         title="Definition"
@@ -65,7 +65,7 @@ export function RunJobPage({ search }: PageProps<'/run'>) {
           namespace={namespace}
         />
       </Panel>
-      <CommandLine
+      <CliAndApiPanel
         cli="reeve job plan job.hcl && reeve job run job.hcl"
         call={{
           method: 'POST',

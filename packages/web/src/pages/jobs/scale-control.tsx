@@ -1,7 +1,7 @@
 import type { Job, TaskGroup } from '@reeve/contract'
 import { useState } from 'react'
-import { jobCan } from '../../actions/job-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { jobDisabledReason } from '../../actions/job-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { useSession } from '../../session/session.tsx'
 
@@ -13,21 +13,24 @@ interface ScaleControlProps {
 const COUNT_MAX = 1_000_000
 
 export function ScaleControl({ job, group }: ScaleControlProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const [typed, setTyped] = useState<string>()
-  const count = typed === undefined ? group.Count : countIn(typed)
-  const isNew = Number.isInteger(count) && count >= 0 && count <= COUNT_MAX && count !== group.Count
-  const refusal = jobCan.scale(job, rights) ?? (isNew ? undefined : 'Type another number first.')
+  const count = typed === undefined ? group.Count : parseCount(typed)
+  const isChanged =
+    Number.isInteger(count) && count >= 0 && count <= COUNT_MAX && count !== group.Count
+  const disabledReason =
+    jobDisabledReason.scale(job, permissions) ??
+    (isChanged ? undefined : 'Type another number first.')
   const scale = async () => {
-    await act({
+    await callApi({
       call: (api) =>
         api.v1.scaleJob({
           params: { job_id: job.ID },
           query: { namespace: job.Namespace },
           body: { Count: count, Target: { Group: group.Name }, Message: 'scaled in the web UI' },
         }),
-      done: `${group.Name} is scaled to ${count}.`,
+      successMessage: `${group.Name} is scaled to ${count}.`,
     })
     setTyped(undefined)
   }
@@ -42,14 +45,14 @@ export function ScaleControl({ job, group }: ScaleControlProps) {
         value={typed ?? group.Count}
         onChange={(event) => setTyped(event.target.value)}
       />
-      <ActionButton refusal={refusal} onAct={scale} isSubmit>
+      <ActionButton disabledReason={disabledReason} onAction={scale} isSubmit>
         Scale
       </ActionButton>
     </form>
   )
 }
 
-/** An empty field is no number, though it converts to 0. */
-function countIn(typed: string): number {
+/** Parses a count; an empty field is not 0. */
+function parseCount(typed: string): number {
   return typed.trim() === '' ? Number.NaN : Number(typed)
 }

@@ -3,23 +3,23 @@ import { readPalette } from '../../parts/palette.ts'
 import { useRedraw, useWidth } from '../../parts/use-redraw.ts'
 import { Link } from '../../routing/link.tsx'
 import type { AllocationCounts } from './allocation-counts.ts'
-import { drawSquares, gridOf, squaresTotal } from './squares.ts'
+import { drawAllocationGrid, computeGrid, gridTotal } from './squares.ts'
 
-interface SquaresCanvasProps {
+interface AllocationGridProps {
   readonly counts: AllocationCounts
-  readonly missing: number
-  /** The same in words, for those who do not see the picture. */
+  readonly unplaced: number
+  /** Accessible name: the counts as text. */
   readonly text: string
-  /** The list of them. */
+  /** The page that lists the allocations. */
   readonly href: string
 }
 
-/** A square for each of very many allocations: a picture, because so many links are a slow page. */
-export function SquaresCanvas({ counts, missing, text, href }: SquaresCanvasProps) {
+/** Draws a square per allocation on a canvas, because thousands of links are slow. */
+export function AllocationGrid({ counts, unplaced, text, href }: AllocationGridProps) {
   const frame = useRef<HTMLAnchorElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const width = useWidth(frame)
-  const grid = gridOf(squaresTotal(counts, missing), width)
+  const grid = computeGrid(gridTotal(counts, unplaced), width)
   const height = grid.rows * grid.stepPx
   const draw = useEffectEvent(() => {
     const context = canvas.current?.getContext('2d')
@@ -28,7 +28,7 @@ export function SquaresCanvas({ counts, missing, text, href }: SquaresCanvasProp
     canvas.current.width = Math.round(width * ratio)
     canvas.current.height = Math.round(height * ratio)
     context.setTransform(ratio, 0, 0, ratio, 0, 0)
-    drawSquares(context, grid, { counts, missing, palette: readPalette() })
+    drawAllocationGrid(context, grid, { counts, unplaced, palette: readPalette() })
   })
   useEffect(() => draw(), [text, width])
   useRedraw(frame, () => draw())

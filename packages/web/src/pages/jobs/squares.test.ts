@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gridOf, squaresTotal } from './squares.ts'
+import { computeGrid, gridTotal } from './squares.ts'
 
 const CASES = [
   { name: 'hundreds are of a size to look at', count: 700, width: 600, columns: 60, rows: 12 },
@@ -10,12 +10,12 @@ const CASES = [
 ]
 for (const { name, count, width, columns, rows } of CASES)
   test(`squares: ${name}`, () => {
-    const grid = gridOf(count, width)
+    const grid = computeGrid(count, width)
     assert.deepEqual([grid.columns, grid.rows], [columns, rows])
     assert.ok(columns === 1 || grid.columns * grid.stepPx <= width)
   })
 
 test('squares: what is missing has a square too', () => {
   const counts = { running: 5, pending: 2, unknown: 0, failed: 1, lost: 0, complete: 0 }
-  assert.equal(squaresTotal(counts, 3), 11)
+  assert.equal(gridTotal(counts, 3), 11)
 })

@@ -1,76 +1,76 @@
 import type { ClientStatus } from '@reeve/contract'
 import type { Palette } from '../../parts/palette.ts'
-import { totalOf, type AllocationCounts } from './allocation-counts.ts'
+import { totalCount, type AllocationCounts } from './allocation-counts.ts'
 
 /** Squares side by side, row by row. */
-export interface Grid {
+export interface GridLayout {
   readonly columns: number
   readonly rows: number
-  /** From one square to the next. */
+  /** Distance between two squares. */
   readonly stepPx: number
 }
 
-/** The more there are, the smaller they get: up to, step. */
-const STEPS = [
+/** Size of the squares by maximum count. */
+const SQUARE_SIZES = [
   { count: 1_500, stepPx: 10 },
   { count: 4_000, stepPx: 7 },
   { count: Infinity, stepPx: 4 },
 ] as const
-/** More squares than these nobody tells apart, and they fill pages. */
-export const SQUARES_DRAWN_MAX = 50_000
+/** Larger jobs show no grid. */
+export const GRID_SQUARES_MAX = 50_000
 
-export function gridOf(count: number, width: number): Grid {
-  const { stepPx } = STEPS.find((one) => count <= one.count) ?? STEPS[2]
+export function computeGrid(count: number, width: number): GridLayout {
+  const { stepPx } = SQUARE_SIZES.find((one) => count <= one.count) ?? SQUARE_SIZES[2]
   const columns = Math.max(1, Math.floor(width / stepPx))
   return { columns, rows: Math.ceil(count / columns), stepPx }
 }
 
-interface Drawing {
+interface GridContent {
   readonly counts: AllocationCounts
-  /** Instances that are wanted and have no place. */
-  readonly missing: number
+  /** Number of desired allocations that are not placed. */
+  readonly unplaced: number
   readonly palette: Palette
 }
 
-/** One square for each allocation, by status; which one it is, the list tells. */
-export function drawSquares(
+/** Draws one square per allocation, ordered by status. */
+export function drawAllocationGrid(
   context: CanvasRenderingContext2D,
-  grid: Grid,
-  { counts, missing, palette }: Drawing,
+  grid: GridLayout,
+  { counts, unplaced, palette }: GridContent,
 ): void {
   const { columns, stepPx } = grid
   const size = stepPx - (stepPx > 4 ? 2 : 1)
-  let at = 0
-  for (const [count, look] of [
-    ...AMISS.map((status) => [counts[status], LOOKS[status]] as const),
-    [missing, MISSING] as const,
-    ...WELL.map((status) => [counts[status], LOOKS[status]] as const),
+  let position = 0
+  for (const [count, style] of [
+    ...STATUSES_SHOWN_FIRST.map((status) => [counts[status], SQUARE_STYLES[status]] as const),
+    [unplaced, UNPLACED_STYLE] as const,
+    ...STATUSES_SHOWN_LAST.map((status) => [counts[status], SQUARE_STYLES[status]] as const),
   ]) {
-    context.fillStyle = palette[look.colour]
-    for (const end = at + count; at < end; at++) {
-      const x = (at % columns) * stepPx
-      const y = Math.floor(at / columns) * stepPx
-      // Not by colour alone: what does not run is not a whole square.
-      context.fillRect(x, y + size * (1 - look.height), size * look.width, size * look.height)
+    context.fillStyle = palette[style.colour]
+    for (const end = position + count; position < end; position++) {
+      const x = (position % columns) * stepPx
+      const y = Math.floor(position / columns) * stepPx
+      // Not by colour alone: only running allocations are full squares.
+      context.fillRect(x, y + size * (1 - style.height), size * style.width, size * style.height)
     }
   }
 }
 
-export function squaresTotal(counts: AllocationCounts, missing: number): number {
-  return totalOf(counts) + missing
+export function gridTotal(counts: AllocationCounts, unplaced: number): number {
+  return totalCount(counts) + unplaced
 }
 
-/** What asks for a look comes first: thousands that run may fill the rest. */
-const AMISS = ['failed', 'lost', 'unknown', 'pending'] as const
-const WELL = ['running', 'complete'] as const
+/** Problems are drawn first, before thousands of running allocations. */
+const STATUSES_SHOWN_FIRST = ['failed', 'lost', 'unknown', 'pending'] as const
+const STATUSES_SHOWN_LAST = ['running', 'complete'] as const
 
-interface Look {
+interface SquareStyle {
   readonly colour: keyof Palette
   readonly width: number
   readonly height: number
 }
 
-const LOOKS: Readonly<Record<ClientStatus, Look>> = {
+const SQUARE_STYLES: Readonly<Record<ClientStatus, SquareStyle>> = {
   running: { colour: 'good', width: 1, height: 1 },
   pending: { colour: 'busy', width: 1, height: 0.5 },
   unknown: { colour: 'warn', width: 1, height: 0.5 },
@@ -78,4 +78,4 @@ const LOOKS: Readonly<Record<ClientStatus, Look>> = {
   lost: { colour: 'bad', width: 0.5, height: 0.5 },
   complete: { colour: 'quiet', width: 0.5, height: 0.5 },
 }
-const MISSING: Look = { colour: 'line-strong', width: 1, height: 0.25 }
+const UNPLACED_STYLE: SquareStyle = { colour: 'line-strong', width: 1, height: 0.25 }

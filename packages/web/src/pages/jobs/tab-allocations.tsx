@@ -1,19 +1,19 @@
 import type { AllocationStub } from '@reeve/contract'
 import type { ReactNode } from 'react'
 import { isParent } from '../../actions/job-can.ts'
-import { useList } from '../../data/use-list.ts'
-import { Ago } from '../../parts/ago.tsx'
+import { useCursorList } from '../../data/use-list.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
-import { commandIn } from '../../parts/first-commands.ts'
-import { Failure } from '../../parts/failure.tsx'
+import { namespacedCommand } from '../../parts/first-commands.ts'
+import { ErrorMessage } from '../../parts/failure.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { dateFromNs } from '../../parts/time.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { HealthBadge } from '../allocations/allocation-columns.tsx'
-import { isLarge } from './allocation-counts.ts'
+import { isTooLargeToList } from './allocation-counts.ts'
 import { useJobAllocations } from './job-data.ts'
 import type { JobView } from './job-view.ts'
 
@@ -43,17 +43,21 @@ const COLUMNS: readonly Column<AllocationStub>[] = [
   },
   {
     id: 'changed',
-    head: 'Changed',
+    head: 'Updated',
     width: '104px',
     isExtra: true,
-    cell: ({ ModifyTime }) => <Ago date={dateOfNs(ModifyTime)} />,
+    cell: ({ ModifyTime }) => <RelativeTime date={dateFromNs(ModifyTime)} />,
   },
 ]
 
-/** Every allocation of the job that is still known. */
+/** The tab with the allocations of the job. */
 export function AllocationsTab({ job, name }: JobView) {
-  const empty = isParent(job) ? <NoneOfParent name={name} /> : <NonePlaced name={name} />
-  const List = isLarge(job) ? PagedAllocations : AllAllocations
+  const empty = isParent(job) ? (
+    <ParentHasNoAllocations name={name} />
+  ) : (
+    <NoAllocations name={name} />
+  )
+  const List = isTooLargeToList(job) ? PagedAllocations : AllocationList
   return <List name={name} empty={empty} />
 }
 
@@ -62,23 +66,23 @@ interface AllocationsProps {
   readonly empty: ReactNode
 }
 
-function NonePlaced({ name }: { readonly name: JobName }) {
+function NoAllocations({ name }: { readonly name: JobName }) {
   return (
     <EmptyState
       title="No allocations"
-      command={commandIn(name.namespace, 'job', 'explain', name.id)}
+      command={namespacedCommand(name.namespace, 'job', 'explain', name.id)}
     >
       <p>No allocation of this job was placed. See Explain for the reasons.</p>
     </EmptyState>
   )
 }
 
-/** A parent never runs itself: that none is placed is no fault to be explained. */
-function NoneOfParent({ name }: { readonly name: JobName }) {
+/** Shown for parents of child jobs, which never have allocations of their own. */
+function ParentHasNoAllocations({ name }: { readonly name: JobName }) {
   return (
     <EmptyState
       title="Its child jobs have the allocations"
-      command={commandIn(name.namespace, 'job', 'status', name.id)}
+      command={namespacedCommand(name.namespace, 'job', 'status', name.id)}
     >
       <p>
         This job only launches child jobs. The <Link href={paths.job(name)}>overview</Link> lists
@@ -88,7 +92,7 @@ function NoneOfParent({ name }: { readonly name: JobName }) {
   )
 }
 
-function AllAllocations({ name, empty }: AllocationsProps) {
+function AllocationList({ name, empty }: AllocationsProps) {
   const allocations = useJobAllocations(name)
   return (
     <QueryView query={allocations} what="the allocations">
@@ -102,19 +106,26 @@ function AllAllocations({ name, empty }: AllocationsProps) {
   )
 }
 
-/** The route of the job gives all at once; the list of allocations comes in pages. */
+/** Uses the paginated list of allocations; the route of the job returns all at once. */
 function PagedAllocations({ name, empty }: AllocationsProps) {
   const { namespace, id } = name
-  const list = useList(['job-allocation-pages', namespace, id], ({ api, signal, page }) =>
-    api.v1.listAllocations({
-      query: { ...page, namespace, filter: `JobID == "${id}"` },
-      signal,
-    }),
+  const list = useCursorList(
+    ['job-allocation-pages', namespace, id],
+    ({ api, signal, pageQuery }) =>
+      api.v1.listAllocations({
+        query: { ...pageQuery, namespace, filter: `JobID == "${id}"` },
+        signal,
+      }),
   )
-  if (list.error !== null) return <Failure error={list.error} retry={list.retry} />
+  if (list.error !== null) return <ErrorMessage error={list.error} retry={list.retry} />
   if (list.isPending) return <Loading what="the allocations" />
   return (
-    <AllocationTable empty={empty} rows={list.items} hasMore={list.hasMore} onEnd={list.loadMore} />
+    <AllocationTable
+      empty={empty}
+      rows={list.items}
+      hasMore={list.hasMore}
+      onEndReached={list.loadMore}
+    />
   )
 }
 
@@ -122,7 +133,7 @@ interface AllocationTableProps {
   readonly empty: ReactNode
   readonly rows: readonly AllocationStub[]
   readonly hasMore?: boolean
-  readonly onEnd?: () => void
+  readonly onEndReached?: () => void
 }
 
 function AllocationTable(list: AllocationTableProps) {

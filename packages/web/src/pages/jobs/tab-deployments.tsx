@@ -5,7 +5,7 @@ import { DeploymentPanel } from './deployment-panel.tsx'
 import { useJobDeployments } from './job-data.ts'
 import type { JobView } from './job-view.ts'
 
-/** The roll-outs of the job, newest first. */
+/** The tab with the deployments of the job, newest first. */
 export function DeploymentsTab({ name }: JobView) {
   const deployments = useJobDeployments(name)
   return (

@@ -1,23 +1,23 @@
 import type { Evaluation } from '@reeve/contract'
-import { Ago } from '../../parts/ago.tsx'
+import { RelativeTime } from '../../parts/ago.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { newestFirst } from './evaluation-order.ts'
 import { useJobEvaluations } from './job-data.ts'
 import type { JobView } from './job-view.ts'
 
-const COLUMNS: readonly Column<Evaluation>[] = [
+const EVALUATION_COLUMNS: readonly Column<Evaluation>[] = [
   { id: 'id', head: 'Evaluation', width: '112px', cell: ({ ID }) => <code>{ID.slice(0, 8)}</code> },
   {
     id: 'status',
     head: 'Status',
     width: '128px',
     cell: ({ Status, StatusDescription }) => (
-      <StateBadge state={Status} title={StatusDescription} />
+      <StatusBadge state={Status} title={StatusDescription} />
     ),
   },
   { id: 'trigger', head: 'Triggered by', cell: ({ TriggeredBy }) => TriggeredBy },
@@ -38,14 +38,14 @@ const COLUMNS: readonly Column<Evaluation>[] = [
   },
   {
     id: 'made',
-    head: 'Made',
+    head: 'Created',
     width: '104px',
     isExtra: true,
-    cell: ({ CreateTime }) => <Ago date={dateOfNs(CreateTime)} />,
+    cell: ({ CreateTime }) => <RelativeTime date={dateFromNs(CreateTime)} />,
   },
 ]
 
-/** Every time the scheduler looked at the job. */
+/** The tab with the evaluations of the job. */
 export function EvaluationsTab({ name }: JobView) {
   const evaluations = useJobEvaluations(name)
   return (
@@ -53,7 +53,7 @@ export function EvaluationsTab({ name }: JobView) {
       {(list) => (
         <DataTable
           label="Evaluations"
-          columns={COLUMNS}
+          columns={EVALUATION_COLUMNS}
           rows={list.toSorted(newestFirst)}
           keyOf={({ ID }) => ID}
           hrefOf={({ ID }) => paths.evaluation(ID)}

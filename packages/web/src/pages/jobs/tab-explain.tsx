@@ -7,7 +7,7 @@ import { Link } from '../../routing/link.tsx'
 import { useJobExplanation } from './job-data.ts'
 import type { JobView } from './job-view.ts'
 
-/** Why instances are not placed, and the smallest change that would place them. */
+/** The tab that explains placement failures, with the smallest change that would help. */
 export function ExplainTab({ name }: JobView) {
   const explanation = useJobExplanation(name)
   return (
@@ -21,13 +21,13 @@ export function ExplainTab({ name }: JobView) {
           <>
             <p className="note tone-warn">{Text}</p>
             <p className="lead">
-              Worked out now, against the present state.{' '}
+              Computed from the current state.{' '}
               {EvalID !== '' && (
                 <Link href={paths.evaluation(EvalID)}>Evaluation {EvalID.slice(0, 8)}</Link>
               )}
             </p>
             {Groups.map((group) => (
-              <GroupReasons key={group.TaskGroup} group={group} />
+              <GroupExplanationPanel key={group.TaskGroup} group={group} />
             ))}
           </>
         )
@@ -36,8 +36,8 @@ export function ExplainTab({ name }: JobView) {
   )
 }
 
-/** What keeps the instances of one group from being placed, and what would place them. */
-export function GroupReasons({ group }: { readonly group: GroupExplanation }) {
+/** Placement failures of one group, with suggested changes. */
+export function GroupExplanationPanel({ group }: { readonly group: GroupExplanation }) {
   const { TaskGroup, Unplaced, Desired, Changes, Refusals, RefusalsOmitted, Instances } = group
   const waiting = Instances.filter(({ State }) => State !== 'refused')
   return (
@@ -72,17 +72,17 @@ export function GroupReasons({ group }: { readonly group: GroupExplanation }) {
       )}
       <h3>Nodes, closest first</h3>
       <ul className="reasons">
-        {Refusals.map((refusal) => (
-          <Refusal key={refusal.ComputedClass + refusal.Distance} refusal={refusal} />
+        {Refusals.map((rejection) => (
+          <NodeRejection key={rejection.ComputedClass + rejection.Distance} rejection={rejection} />
         ))}
       </ul>
-      {RefusalsOmitted > 0 && <p className="quiet">And {RefusalsOmitted} more kinds of nodes.</p>}
+      {RefusalsOmitted > 0 && <p className="quiet">{RefusalsOmitted} more node classes omitted.</p>}
     </Panel>
   )
 }
 
-function Refusal({ refusal }: { readonly refusal: PlacementRefusal }) {
-  const { NodeCount, Nodes, Reasons } = refusal
+function NodeRejection({ rejection }: { readonly rejection: PlacementRefusal }) {
+  const { NodeCount, Nodes, Reasons } = rejection
   return (
     <li>
       <b>

@@ -1,37 +1,37 @@
 import type { PolicyVerdict } from '@reeve/contract'
-import { useList } from '../../data/use-list.ts'
+import { useCursorList } from '../../data/use-list.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
+import { RelativeTime } from '../../parts/ago.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { Failure } from '../../parts/failure.tsx'
+import { ErrorMessage } from '../../parts/failure.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { JobOutcomes } from '../policies/job-outcome.tsx'
 import type { JobView } from './job-view.ts'
 
-/** When policies denied a change of the job, or were passed over, and by which line. */
-export function VerdictsTab({ name }: JobView) {
+/** The tab with the policy decisions on the job: denials and overrides. */
+export function PolicyDecisionsTab({ name }: JobView) {
   const { namespace, id } = name
-  const list = useList(
+  const list = useCursorList(
     ['job-verdicts', namespace, id],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v1.listJobVerdicts({
         params: { job_id: id },
-        query: { ...page, namespace, reverse: true },
+        query: { ...pageQuery, namespace, reverse: true },
         signal,
       }),
     { watches: [{ topic: 'PolicyVerdict' }] },
   )
-  if (list.error !== null) return <Failure error={list.error} retry={list.retry} />
+  if (list.error !== null) return <ErrorMessage error={list.error} retry={list.retry} />
   if (list.isPending) return <Loading what="the verdicts" />
   if (list.items.length === 0)
     return (
-      <EmptyState title="No policy denied it" command={FIRST_COMMANDS.policySets}>
+      <EmptyState title="No policy decisions" command={FIRST_COMMANDS.policySets}>
         <p>
           Policy sets apply to the jobs of their namespaces. Denied and overridden changes of this
           job appear here with the failing rule.
@@ -40,16 +40,16 @@ export function VerdictsTab({ name }: JobView) {
     )
   return (
     <>
-      {list.items.map((verdict) => (
-        <VerdictPanel key={verdict.ID} verdict={verdict} />
+      {list.items.map((decision) => (
+        <PolicyDecisionPanel key={decision.ID} decision={decision} />
       ))}
-      {list.hasMore && <ActionButton onAct={list.loadMore}>Load older</ActionButton>}
+      {list.hasMore && <ActionButton onAction={list.loadMore}>Load older</ActionButton>}
     </>
   )
 }
 
-function VerdictPanel({ verdict }: { readonly verdict: PolicyVerdict }) {
-  const { ID, Namespace, Operation, Result, Time, TokenName, AccessorID, Comment } = verdict
+function PolicyDecisionPanel({ decision }: { readonly decision: PolicyVerdict }) {
+  const { ID, Namespace, Operation, Result, Time, TokenName, AccessorID, Comment } = decision
   const who = TokenName || AccessorID.slice(0, 8)
   return (
     <Panel
@@ -57,13 +57,15 @@ function VerdictPanel({ verdict }: { readonly verdict: PolicyVerdict }) {
       actions={<Link href={paths.verdict(Namespace, ID)}>Details</Link>}
     >
       <div className="row legend">
-        <StateBadge state={Result} />
-        <Ago date={dateOfNs(Time)} />
+        <StatusBadge state={Result} />
+        <RelativeTime date={dateFromNs(Time)} />
         {who !== '' && <span className="quiet">by {who}</span>}
         {Comment !== '' && <span>“{Comment}”</span>}
       </div>
-      <JobOutcomes outcomes={verdict.Outcomes} />
-      {verdict.OutcomesOmitted > 0 && <p className="quiet">And {verdict.OutcomesOmitted} more.</p>}
+      <JobOutcomes outcomes={decision.Outcomes} />
+      {decision.OutcomesOmitted > 0 && (
+        <p className="quiet">And {decision.OutcomesOmitted} more.</p>
+      )}
     </Panel>
   )
 }

@@ -1,35 +1,35 @@
 import { useEffect, useState } from 'react'
 import type { Problem } from '../../editor/problem.ts'
 import { useSession } from '../../session/session.tsx'
-import { readSource, type JobSource } from './job-source.ts'
+import { parseSource, type JobSource } from './job-source.ts'
 
-/** Long enough that a word is finished. */
-const TYPED_MS = 400
-const NONE: readonly Problem[] = []
+/** Pause in typing after which the text is parsed. */
+const TYPING_PAUSE_MS = 400
+const NO_PROBLEMS: readonly Problem[] = []
 
-/** What the server's parser says about a text, shortly after it was typed. */
+/** Returns the errors that the server reports for a text, shortly after typing. */
 export function useProblems(source: JobSource, namespace: string): readonly Problem[] {
   const { api } = useSession()
-  const [problems, setProblems] = useState(NONE)
+  const [problems, setProblems] = useState(NO_PROBLEMS)
   useEffect(() => {
-    const stopper = new AbortController()
-    const ask = async () => {
+    const abortController = new AbortController()
+    const parse = async () => {
       try {
-        const read = await readSource(api, source, { namespace, signal: stopper.signal })
-        if (!stopper.signal.aborted) setProblems(read.problems)
+        const parsed = await parseSource(api, source, { namespace, signal: abortController.signal })
+        if (!abortController.signal.aborted) setProblems(parsed.problems)
       } catch {
-        // Whoever may not parse, or is offline, learns it when they plan: not with every letter.
-        if (!stopper.signal.aborted) setProblems(NONE)
+        // A missing permission or connection is reported by the plan, not with every key.
+        if (!abortController.signal.aborted) setProblems(NO_PROBLEMS)
       }
     }
     if (source.text.trim() === '') {
-      setProblems(NONE)
+      setProblems(NO_PROBLEMS)
       return undefined
     }
-    const timer = setTimeout(() => void ask(), TYPED_MS)
+    const timer = setTimeout(() => void parse(), TYPING_PAUSE_MS)
     return () => {
       clearTimeout(timer)
-      stopper.abort()
+      abortController.abort()
     }
   }, [api, source, namespace])
   return problems

@@ -2,25 +2,25 @@ import type { Job } from '@reeve/contract'
 import { Panel } from '../../parts/panel.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
-import { useRead } from '../../data/use-read.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 
-interface WhyPanelProps {
+interface PlacementFailurePanelProps {
   readonly job: Job
-  /** Allocations that run or are about to. */
-  readonly alive: number
+  /** Number of running and pending allocations. */
+  readonly liveCount: number
 }
 
-/** Why not everything runs, in one sentence, with the way to the whole of it. */
-export function WhyPanel({ job, alive }: WhyPanelProps) {
+/** A summary of the placement failures, with a link to the details. */
+export function PlacementFailurePanel({ job, liveCount }: PlacementFailurePanelProps) {
   const { Namespace: namespace, ID: id } = job
-  const wanted = job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
-  const isMissing = !job.Stop && job.Status !== 'dead' && alive < wanted
-  const { data } = useRead(
+  const desired = job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
+  const hasUnplaced = !job.Stop && job.Status !== 'dead' && liveCount < desired
+  const { data } = useApiQuery(
     ['job-explain', namespace, id],
     (api, signal) => api.v1.explainJob({ params: { job_id: id }, query: { namespace }, signal }),
-    { enabled: isMissing, watches: [{ topic: 'Evaluation', namespace, key: id }] },
+    { enabled: hasUnplaced, watches: [{ topic: 'Evaluation', namespace, key: id }] },
   )
-  if (!isMissing || data === undefined || data.Groups.length === 0) return null
+  if (!hasUnplaced || data === undefined || data.Groups.length === 0) return null
   return (
     <Panel
       title="Failed placements"

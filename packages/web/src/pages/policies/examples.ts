@@ -2,7 +2,7 @@ import type { v2 } from '@reeve/contract'
 
 export const QUERY_EXAMPLE = 'data.policy.deny'
 
-/** Shown in place of code that is not there yet: a beginning that reads and does something. */
+/** Initial code of new policies: a working example. */
 export const CODE_EXAMPLES: Readonly<Record<v2.PolicyKind, string>> = {
   native: `# No group of a job asks for more than three instances.
 few = rule {
@@ -23,7 +23,7 @@ deny contains message if {
 `,
 }
 
-/** What a policy is tried on at first. */
+/** Initial input of a trial. */
 export const INPUT_EXAMPLE = `{
   "job": {
     "ID": "web",

@@ -4,14 +4,14 @@ export interface NumberedLine {
   readonly text: string
 }
 
-const AROUND = 2
+const CONTEXT_LINES = 2
 
-/** A line and those around it; nothing when the text has no such line. */
+/** Returns a line with its context; empty if the text has no such line. */
 export function excerptOf(code: string, line: number): readonly NumberedLine[] {
   const lines = code.split('\n')
   if (line < 1 || line > lines.length) return []
-  const first = Math.max(1, line - AROUND)
+  const first = Math.max(1, line - CONTEXT_LINES)
   return lines
-    .slice(first - 1, line + AROUND)
+    .slice(first - 1, line + CONTEXT_LINES)
     .map((text, index) => ({ number: first + index, text }))
 }

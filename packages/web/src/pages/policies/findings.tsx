@@ -2,8 +2,8 @@ import { excerptOf } from './excerpt.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 
-/** Why a policy said no; both APIs tell the same with other names. */
-export interface FindingFacts {
+/** A finding of a policy; the two APIs use different field names. */
+export interface PolicyFindingView {
   readonly rule: string | null
   readonly line: number | null
   readonly file: string | undefined
@@ -11,14 +11,14 @@ export interface FindingFacts {
 }
 
 interface FindingsProps {
-  readonly findings: readonly FindingFacts[]
-  /** Of the policy, as far as it is known and may be read. */
+  readonly findings: readonly PolicyFindingView[]
+  /** Code of the policy, if it is readable. */
   readonly code: string | undefined
-  /** Where the policy is shown. */
+  /** The page of the policy. */
   readonly policy: { readonly organization: string; readonly id: string } | undefined
 }
 
-/** Each reason with the line of the policy that gave it. */
+/** The findings, each with the line of the policy that reported it. */
 export function Findings({ findings, code, policy }: FindingsProps) {
   if (findings.length === 0) return null
   return (
@@ -27,27 +27,27 @@ export function Findings({ findings, code, policy }: FindingsProps) {
         <li key={index}>
           <p>
             {finding.message}
-            <FindingPlace finding={finding} policy={policy} />
+            <FindingLocation finding={finding} policy={policy} />
           </p>
-          {!isShown(findings, index) && <Excerpt finding={finding} code={code} />}
+          {!isExcerptShownAbove(findings, index) && <Excerpt finding={finding} code={code} />}
         </li>
       ))}
     </ul>
   )
 }
 
-/** Reasons of one line follow each other: its code is shown once. */
-function isShown(findings: readonly FindingFacts[], index: number): boolean {
-  const [now, before] = [findings[index], findings[index - 1]]
-  return before !== undefined && now?.line === before.line && now.file === before.file
+/** Reports whether the previous finding has the same line, whose code is shown once. */
+function isExcerptShownAbove(findings: readonly PolicyFindingView[], index: number): boolean {
+  const [current, previous] = [findings[index], findings[index - 1]]
+  return previous !== undefined && current?.line === previous.line && current.file === previous.file
 }
 
-interface FindingPlaceProps {
-  readonly finding: FindingFacts
+interface FindingLocationProps {
+  readonly finding: PolicyFindingView
   readonly policy: FindingsProps['policy']
 }
 
-function FindingPlace({ finding: { rule, line, file }, policy }: FindingPlaceProps) {
+function FindingLocation({ finding: { rule, line, file }, policy }: FindingLocationProps) {
   if (line === null) return null
   const text = `${rule === null ? '' : `${rule}, `}${file ?? ''} line ${line}`
   if (policy === undefined || file !== undefined) return <small> {text}</small>
@@ -60,11 +60,11 @@ function FindingPlace({ finding: { rule, line, file }, policy }: FindingPlacePro
 }
 
 interface ExcerptProps {
-  readonly finding: FindingFacts
+  readonly finding: PolicyFindingView
   readonly code: string | undefined
 }
 
-/** Other files of a set are not shown: only the policy's own is at hand. */
+/** The code around a finding. Findings in other files of a set show none. */
 function Excerpt({ finding: { line, file }, code }: ExcerptProps) {
   if (code === undefined || line === null || file !== undefined) return null
   const lines = excerptOf(code, line)

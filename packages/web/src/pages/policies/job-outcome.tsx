@@ -1,14 +1,14 @@
 import type { JobPolicyOutcome } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useSession } from '../../session/session.tsx'
 import '../../style/governance.css'
 import { Findings } from './findings.tsx'
 import { OutcomeBadge } from './outcome-badge.tsx'
-import { useCode } from './use-code.ts'
+import { usePolicyCode } from './use-code.ts'
 
-/** What policies said of a job, each with the lines that gave the reasons. */
+/** Policy results for a job, with their findings. */
 export function JobOutcomes({ outcomes }: { readonly outcomes: readonly JobPolicyOutcome[] }) {
   return (
     <ul className="verdicts">
@@ -21,9 +21,9 @@ export function JobOutcomes({ outcomes }: { readonly outcomes: readonly JobPolic
 
 function JobOutcome({ outcome }: { readonly outcome: JobPolicyOutcome }) {
   const { Status, Description, Skipped, Findings: findings, FindingsOmitted } = outcome
-  // Who passed has said nothing that a line of its code would explain.
-  const policy = usePlaceOf(Status === 'passed' ? undefined : outcome.PolicyID)
-  const code = useCode(policy?.id)
+  // Passed policies have no findings, so their code is not loaded.
+  const policy = usePolicyLocation(Status === 'passed' ? undefined : outcome.PolicyID)
+  const code = usePolicyCode(policy?.id)
   return (
     <li>
       <div className="row">
@@ -38,7 +38,7 @@ function JobOutcome({ outcome }: { readonly outcome: JobPolicyOutcome }) {
         <span className="tag">{outcome.Level}</span>
         <span className="quiet">of {outcome.PolicySet}</span>
       </div>
-      {Skipped !== undefined && <p className="quiet">It was not asked: {Skipped}.</p>}
+      {Skipped !== undefined && <p className="quiet">Skipped: {Skipped}.</p>}
       {Description !== null && Status !== 'passed' && <p className="quiet">{Description}</p>}
       <Findings
         findings={findings.map(({ Rule, Line, File, Message }) => ({
@@ -50,23 +50,23 @@ function JobOutcome({ outcome }: { readonly outcome: JobPolicyOutcome }) {
         code={code.data}
         policy={policy}
       />
-      {FindingsOmitted > 0 && <p className="quiet">And {FindingsOmitted} more reasons.</p>}
+      {FindingsOmitted > 0 && <p className="quiet">{FindingsOmitted} more findings omitted.</p>}
     </li>
   )
 }
 
-interface PolicyPlace {
+interface PolicyLocation {
   readonly organization: string
   readonly id: string
 }
 
-/** Where a policy is shown that the caller may read; the workload API names no organization. */
-function usePlaceOf(policyId: string | undefined): PolicyPlace | undefined {
-  const { mayGovern } = useSession()
-  const { data } = useRead(
+/** Finds the page of a readable policy; the workload API does not name the organization. */
+function usePolicyLocation(policyId: string | undefined): PolicyLocation | undefined {
+  const { hasGovernanceToken } = useSession()
+  const { data } = useApiQuery(
     ['policy', policyId ?? ''],
     (api, signal) => api.v2.readPolicy({ params: { policy_id: policyId ?? '' }, signal }),
-    { enabled: mayGovern === true && policyId !== undefined && policyId !== '' },
+    { enabled: hasGovernanceToken === true && policyId !== undefined && policyId !== '' },
   )
   if (data === undefined) return undefined
   return { organization: data.data.relationships.organization.data.id, id: data.data.id }

@@ -1,7 +1,7 @@
 import { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { useAct } from '../../data/use-act.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
@@ -12,7 +12,7 @@ interface NewPolicyProps {
   readonly onClose: () => void
 }
 
-/** Its code is written afterwards. */
+/** The dialog to create a policy; its code is written afterwards. */
 export function NewPolicy({ organization, onClose }: NewPolicyProps) {
   const createPolicy = useCreatePolicy(organization)
   const [name, setName] = useState('')
@@ -28,15 +28,15 @@ export function NewPolicy({ organization, onClose }: NewPolicyProps) {
       query: kind === 'opa' ? query : null,
       'enforcement-level': level,
     })
-  const choose = (next: v2.PolicyKind) => {
-    setKind(next)
+  const changeKind = (newKind: v2.PolicyKind) => {
+    setKind(newKind)
     setLevel('advisory')
   }
   return (
     <FormDialog
       title="New policy"
       action="Create"
-      refusal={name === '' ? 'Enter a name.' : undefined}
+      disabledReason={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >
@@ -51,7 +51,7 @@ export function NewPolicy({ organization, onClose }: NewPolicyProps) {
         label="Kind"
         attribute="kind"
         value={kind}
-        onChange={choose}
+        onChange={changeKind}
         choices={v2.POLICY_KINDS}
       />
       {kind === 'opa' && (
@@ -83,19 +83,19 @@ export function NewPolicy({ organization, onClose }: NewPolicyProps) {
 
 type PolicyAttributes = v2.RunPolicyCreateRequest['data']['attributes']
 
-/** Makes it and goes to it; gives whether it is created. */
+/** Creates a policy and opens its page; resolves to whether it was created. */
 function useCreatePolicy(organization: string) {
-  const act = useAct()
+  const callApi = useApiAction()
   return async (attributes: PolicyAttributes) => {
-    const made = await act({
+    const created = await callApi({
       call: (api) =>
         api.v2.createPolicy({
           params: { organization_name: organization },
           body: resource('policies', attributes),
         }),
-      done: `The policy ${attributes.name} is created. Write its code.`,
+      successMessage: `The policy ${attributes.name} is created. Write its code.`,
     })
-    if (made !== undefined) navigate(paths.policy(organization, made.data.data.id))
-    return made !== undefined
+    if (created !== undefined) navigate(paths.policy(organization, created.data.data.id))
+    return created !== undefined
   }
 }

@@ -1,13 +1,13 @@
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
 
 interface OutcomeBadgeProps {
   readonly status: string
-  /** Why the policy was not asked; undefined when it was. */
+  /** Why the policy was skipped; undefined if it was evaluated. */
   readonly skipped: string | undefined
 }
 
-/** What a policy said. The API lets one that was not asked pass, but it has approved nothing. */
+/** Status of a policy. The API reports skipped policies as passed; they are shown as skipped. */
 export function OutcomeBadge({ status, skipped }: OutcomeBadgeProps) {
-  if (skipped === undefined) return <StateBadge state={status} />
-  return <StateBadge state="skipped" text="not asked" />
+  if (skipped === undefined) return <StatusBadge state={status} />
+  return <StatusBadge state="skipped" text="not asked" />
 }

@@ -1,38 +1,38 @@
 import { useState } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { FormDialog, TextField } from '../../parts/form.tsx'
 import type { Api } from '../../session/api.ts'
 
 interface OverrideButtonProps {
-  readonly refusal: Verdict
+  readonly disabledReason: DisabledReason
   readonly call: (api: Api, comment: string) => Promise<unknown>
 }
 
-/** Lets a run go on although policies failed. Who and why is kept. */
-export function OverrideButton({ refusal, call }: OverrideButtonProps) {
-  const act = useAct()
-  const [isAsking, setAsking] = useState(false)
+/** Overrides failed policies of a run. The user and the comment are recorded. */
+export function OverrideButton({ disabledReason, call }: OverrideButtonProps) {
+  const callApi = useApiAction()
+  const [isOpen, setOpen] = useState(false)
   const [comment, setComment] = useState('')
   const override = async () => {
-    const done = await act({
+    const result = await callApi({
       call: (api) => call(api, comment),
-      done: 'The policies are overridden.',
+      successMessage: 'The policies are overridden.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <>
-      <ActionButton refusal={refusal} onAct={() => setAsking(true)}>
+      <ActionButton disabledReason={disabledReason} onAction={() => setOpen(true)}>
         Override…
       </ActionButton>
-      {isAsking && (
+      {isOpen && (
         <FormDialog
           title="Override the policies"
           action="Override"
           onSubmit={override}
-          onClose={() => setAsking(false)}
+          onClose={() => setOpen(false)}
         >
           <TextField
             label="Why"

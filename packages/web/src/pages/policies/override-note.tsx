@@ -1,14 +1,14 @@
 import type { v2 } from '@reeve/contract'
-import { Ago } from '../../parts/ago.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
+import { dateFromText } from '../../parts/time.ts'
 
-/** Who passed over policies, and why. */
+/** Shows who overrode the policies, and the comment. */
 export function OverrideNote({ override }: { readonly override: v2.OverrideRecord | null }) {
   if (override === null) return null
   return (
     <p className="override-note">
       Overridden by <strong>{override.username}</strong>{' '}
-      <Ago date={dateOfText(override['overridden-at'])} />
+      <RelativeTime date={dateFromText(override['overridden-at'])} />
       {override.comment === null || override.comment === '' ? '.' : `: “${override.comment}”`}
     </p>
   )

@@ -1,13 +1,13 @@
 import type { v2 } from '@reeve/contract'
 
-/** What every pane beside the code of a policy is given. */
+/** Props of every pane beside the code of a policy. */
 export interface PaneProps {
   readonly organization: v2.Organization
   readonly policy: v2.RunPolicy
-  /** As it is in the editor. */
+  /** Code in the editor. */
   readonly code: string
-  /** Whether it differs from what is stored. */
+  /** Whether the code differs from the stored one. */
   readonly isChanged: boolean
-  /** The lines that gave the reasons, to be shown in the editor. */
-  readonly onFailing: (lines: readonly number[]) => void
+  /** Called with the lines of the findings, to highlight them in the editor. */
+  readonly onFailingLines: (lines: readonly number[]) => void
 }

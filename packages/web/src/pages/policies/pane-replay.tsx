@@ -1,46 +1,46 @@
 import type { v2 } from '@reeve/contract'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
+import { organizationDisabledReason } from '../../actions/governance-can.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { Failure } from '../../parts/failure.tsx'
+import { RelativeTime } from '../../parts/ago.tsx'
+import { ErrorMessage } from '../../parts/failure.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useSession } from '../../session/session.tsx'
-import { linesOf } from './pane-try.tsx'
+import { failingLines } from './pane-try.tsx'
 import type { PaneProps } from './pane-props.ts'
 
-const PAGE = 50
+const PAGE_SIZE = 50
 
-interface Judged {
+interface ReplayState {
   readonly results: readonly v2.ReplayedSubject[]
   readonly cursor: string | null
 }
 
-/** What the policy, as it is in the editor, would have said of what has happened. */
+/** Evaluates the code in the editor against past runs and job registrations. */
 export function ReplayPane(props: PaneProps) {
-  const { organization, policy, code, isChanged, onFailing } = props
+  const { organization, policy, code, isChanged, onFailingLines } = props
   const { api } = useSession()
-  const [judged, setJudged] = useState<Judged>()
+  const [replayed, setReplayed] = useState<ReplayState>()
   const [error, setError] = useState<unknown>()
-  const refusal = organizationCan.updatePolicies(organization)
-  const replay = async (before: Judged | undefined) => {
+  const disabledReason = organizationDisabledReason.updatePolicies(organization)
+  const loadPage = async (previous: ReplayState | undefined) => {
     const attributes = {
       ...(isChanged ? { code } : {}),
-      limit: PAGE,
-      cursor: before?.cursor ?? null,
+      limit: PAGE_SIZE,
+      cursor: previous?.cursor ?? null,
     }
     const body = { data: { type: 'policy-replays' as const, attributes } }
     try {
       const { data } = await api.v2.replayPolicy({ params: { policy_id: policy.id }, body })
       const page = data.data.attributes
-      const results = [...(before?.results ?? []), ...page.results]
+      const results = [...(previous?.results ?? []), ...page.results]
       setError(undefined)
-      setJudged({ results, cursor: page['next-cursor'] })
-      onFailing(linesOf(results.flatMap(({ findings }) => findings)))
+      setReplayed({ results, cursor: page['next-cursor'] })
+      onFailingLines(failingLines(results.flatMap(({ findings }) => findings)))
     } catch (failure) {
       setError(failure)
     }
@@ -49,23 +49,29 @@ export function ReplayPane(props: PaneProps) {
     <Panel
       title="Replay on history"
       actions={
-        <ActionButton kind="primary" refusal={refusal} onAct={() => replay(undefined)}>
+        <ActionButton
+          kind="primary"
+          disabledReason={disabledReason}
+          onAction={() => loadPage(undefined)}
+        >
           Replay
         </ActionButton>
       }
     >
       <div className="stack">
-        {judged === undefined && (
+        {replayed === undefined && (
           <p className="quiet">
             Evaluates the code in the editor against recent runs and job registrations.
           </p>
         )}
-        {error !== undefined && <Failure error={error} />}
-        {judged !== undefined && <Results organization={organization.id} judged={judged} />}
-        {judged !== undefined && judged.cursor !== null && (
+        {error !== undefined && <ErrorMessage error={error} />}
+        {replayed !== undefined && (
+          <ReplayResults organization={organization.id} replayed={replayed} />
+        )}
+        {replayed !== undefined && replayed.cursor !== null && (
           <div>
-            <ActionButton refusal={refusal} onAct={() => replay(judged)}>
-              Continue with older ones
+            <ActionButton disabledReason={disabledReason} onAction={() => loadPage(replayed)}>
+              Load more
             </ActionButton>
           </div>
         )}
@@ -76,35 +82,35 @@ export function ReplayPane(props: PaneProps) {
 
 interface ResultsProps {
   readonly organization: string
-  readonly judged: Judged
+  readonly replayed: ReplayState
 }
 
-function Results({ organization, judged: { results } }: ResultsProps) {
+function ReplayResults({ organization, replayed: { results } }: ResultsProps) {
   const denied = results.filter((one) => one['would-deny']).length
   const failed = results.filter(({ status }) => status !== 'passed')
-  const reasons = results.flatMap(({ skipped }) => skipped ?? [])
+  const skipReasons = results.flatMap(({ skipped }) => skipped ?? [])
   return (
     <div role="status" className="stack">
       <p>
-        {results.length - reasons.length} judged, {failed.length} did not pass,{' '}
-        <strong>{denied} would have been denied</strong>.
+        {results.length - skipReasons.length} evaluated, {failed.length} failed,{' '}
+        <strong>{denied} would be denied</strong>.
       </p>
-      {reasons.length > 0 && (
+      {skipReasons.length > 0 && (
         <p className="quiet">
-          {reasons.length} more not asked about: {[...new Set(reasons)].join(', ')}.
+          {skipReasons.length} skipped: {[...new Set(skipReasons)].join(', ')}.
         </p>
       )}
       <ul className="verdicts">
         {failed.map((one) => (
           <li key={`${one.type}/${one.id}/${one.version ?? ''}/${one['created-at'] ?? ''}`}>
             <div className="row">
-              <StateBadge
+              <StatusBadge
                 state={one['would-deny'] ? 'denied' : one.status}
                 text={one['would-deny'] ? 'would deny' : one.status}
               />
-              <Link href={hrefOf(organization, one)}>{one.id}</Link>
+              <Link href={subjectHref(organization, one)}>{one.id}</Link>
               {one.version !== null && <span className="tag">version {one.version}</span>}
-              <Ago date={dateOfText(one['created-at'])} />
+              <RelativeTime date={dateFromText(one['created-at'])} />
             </div>
             {one.findings.map(({ line, message }) => (
               <p key={`${line}:${message}`}>
@@ -119,8 +125,8 @@ function Results({ organization, judged: { results } }: ResultsProps) {
   )
 }
 
-/** The id of a job is its namespace and its id; job ids may hold slashes themselves. */
-function hrefOf(organization: string, { type, id }: v2.ReplayedSubject): string {
+/** Job subjects have the ID `NAMESPACE/JOB`; job IDs may contain slashes. */
+function subjectHref(organization: string, { type, id }: v2.ReplayedSubject): string {
   if (type === 'runs') return paths.run(organization, id)
   const [namespace = 'default', ...rest] = id.split('/')
   return paths.job({ namespace, id: rest.join('/') })

@@ -1,23 +1,23 @@
 import { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
+import { organizationDisabledReason } from '../../actions/governance-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { ChoiceField, TextField } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { SetsOfPolicy } from './sets-of-policy.tsx'
 import type { PaneProps } from './pane-props.ts'
 
-/** Name and kind stay. */
+/** The settings of a policy; its name and kind cannot change. */
 export function SettingsPane({ organization, policy }: PaneProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const { attributes } = policy
   const [description, setDescription] = useState(attributes.description ?? '')
   const [query, setQuery] = useState(attributes.query ?? '')
   const [level, setLevel] = useState<v2.EnforcementLevel>(attributes['enforcement-level'])
   const save = async () => {
-    await act({
+    await callApi({
       call: (api) =>
         api.v2.updatePolicy({
           params: { policy_id: policy.id },
@@ -27,7 +27,7 @@ export function SettingsPane({ organization, policy }: PaneProps) {
             ...(attributes.kind === 'opa' ? { query } : {}),
           }),
         }),
-      done: 'The policy is saved.',
+      successMessage: 'The policy is saved.',
     })
   }
   return (
@@ -53,8 +53,8 @@ export function SettingsPane({ organization, policy }: PaneProps) {
           <div>
             <ActionButton
               kind="primary"
-              refusal={organizationCan.updatePolicies(organization)}
-              onAct={save}
+              disabledReason={organizationDisabledReason.updatePolicies(organization)}
+              onAction={save}
               isSubmit
             >
               Save settings

@@ -1,9 +1,9 @@
 import type { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { CheckField, FormDialog, TextField } from '../../parts/form.tsx'
@@ -11,18 +11,18 @@ import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 
 interface ParametersPanelProps {
-  readonly set: v2.PolicySet
-  readonly refusal: Verdict
+  readonly policySet: v2.PolicySet
+  readonly disabledReason: DisabledReason
 }
 
-/** Values that the policies of the set can read. */
-export function ParametersPanel({ set, refusal }: ParametersPanelProps) {
+/** Parameters of a policy set, which its policies can read. */
+export function ParametersPanel({ policySet, disabledReason }: ParametersPanelProps) {
   const [edited, setEdited] = useState<v2.PolicySetParameter | 'new'>()
-  const parameters = useRead(
-    ['parameters', set.id],
+  const parameters = useApiQuery(
+    ['parameters', policySet.id],
     (api, signal) =>
       api.v2.listPolicySetParameters({
-        params: { policy_set_id: set.id },
+        params: { policy_set_id: policySet.id },
         query: { 'page[size]': 100 },
         signal,
       }),
@@ -33,7 +33,7 @@ export function ParametersPanel({ set, refusal }: ParametersPanelProps) {
       title="Parameters"
       isFlush
       actions={
-        <ActionButton refusal={refusal} onAct={() => setEdited('new')}>
+        <ActionButton disabledReason={disabledReason} onAction={() => setEdited('new')}>
           New parameter…
         </ActionButton>
       }
@@ -42,7 +42,7 @@ export function ParametersPanel({ set, refusal }: ParametersPanelProps) {
         {({ data }) => (
           <DataTable
             label="Parameters"
-            columns={columnsOf({ set: set.id, refusal, onEdit: setEdited })}
+            columns={columnsOf({ policySetId: policySet.id, disabledReason, onEdit: setEdited })}
             rows={data}
             keyOf={({ id }) => id}
             empty={<p className="quiet padded">No parameters. Policies read them by name.</p>}
@@ -51,7 +51,7 @@ export function ParametersPanel({ set, refusal }: ParametersPanelProps) {
       </QueryView>
       {edited !== undefined && (
         <ParameterForm
-          set={set.id}
+          policySetId={policySet.id}
           parameter={edited === 'new' ? undefined : edited}
           onClose={() => setEdited(undefined)}
         />
@@ -61,15 +61,15 @@ export function ParametersPanel({ set, refusal }: ParametersPanelProps) {
 }
 
 interface ColumnContext {
-  /** Its id. */
-  readonly set: string
-  readonly refusal: Verdict
+  /** ID of the policy set. */
+  readonly policySetId: string
+  readonly disabledReason: DisabledReason
   readonly onEdit: (parameter: v2.PolicySetParameter) => void
 }
 
 function columnsOf({
-  set,
-  refusal,
+  policySetId,
+  disabledReason,
   onEdit,
 }: ColumnContext): readonly Column<v2.PolicySetParameter>[] {
   return [
@@ -90,10 +90,14 @@ function columnsOf({
       width: '180px',
       cell: (parameter) => (
         <div className="row">
-          <ActionButton refusal={refusal} onAct={() => onEdit(parameter)}>
+          <ActionButton disabledReason={disabledReason} onAction={() => onEdit(parameter)}>
             Edit…
           </ActionButton>
-          <RemoveParameter set={set} parameter={parameter} refusal={refusal} />
+          <RemoveParameter
+            policySetId={policySetId}
+            parameter={parameter}
+            disabledReason={disabledReason}
+          />
         </div>
       ),
     },
@@ -101,46 +105,46 @@ function columnsOf({
 }
 
 interface RemoveParameterProps {
-  readonly set: string
+  readonly policySetId: string
   readonly parameter: v2.PolicySetParameter
-  readonly refusal: Verdict
+  readonly disabledReason: DisabledReason
 }
 
-function RemoveParameter({ set, parameter, refusal }: RemoveParameterProps) {
-  const act = useAct()
+function RemoveParameter({ policySetId, parameter, disabledReason }: RemoveParameterProps) {
+  const callApi = useApiAction()
   const remove = async () => {
-    await act({
+    await callApi({
       call: (api) =>
         api.v2.deletePolicySetParameter({
-          params: { policy_set_id: set, parameter_id: parameter.id },
+          params: { policy_set_id: policySetId, parameter_id: parameter.id },
         }),
-      done: `${parameter.attributes.key} is removed.`,
+      successMessage: `${parameter.attributes.key} is removed.`,
     })
   }
   return (
-    <ActionButton refusal={refusal} onAct={remove}>
+    <ActionButton disabledReason={disabledReason} onAction={remove}>
       Remove
     </ActionButton>
   )
 }
 
 interface ParameterFormProps {
-  /** Its id. */
-  readonly set: string
+  /** ID of the policy set. */
+  readonly policySetId: string
   readonly parameter: v2.PolicySetParameter | undefined
   readonly onClose: () => void
 }
 
-function ParameterForm({ set, parameter, onClose }: ParameterFormProps) {
-  const act = useAct()
+function ParameterForm({ policySetId, parameter, onClose }: ParameterFormProps) {
+  const callApi = useApiAction()
   const [key, setKey] = useState(parameter?.attributes.key ?? '')
   const [value, setValue] = useState(parameter?.attributes.value ?? '')
   const [isSensitive, setSensitive] = useState(parameter?.attributes.sensitive ?? false)
   const save = async () => {
     const attributes = { key, value, sensitive: isSensitive, category: 'policy-set' } as const
     const body = resource('vars', attributes)
-    const params = { policy_set_id: set }
-    const done = await act({
+    const params = { policy_set_id: policySetId }
+    const result = await callApi({
       call: (api) =>
         parameter === undefined
           ? api.v2.createPolicySetParameter({ params, body })
@@ -148,15 +152,15 @@ function ParameterForm({ set, parameter, onClose }: ParameterFormProps) {
               params: { ...params, parameter_id: parameter.id },
               body,
             }),
-      done: `${key} is saved.`,
+      successMessage: `${key} is saved.`,
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog
       title={parameter === undefined ? 'New parameter' : 'Edit the parameter'}
       action="Save"
-      refusal={key === '' ? 'Fill in the key.' : undefined}
+      disabledReason={key === '' ? 'Fill in the key.' : undefined}
       onSubmit={save}
       onClose={onClose}
     >

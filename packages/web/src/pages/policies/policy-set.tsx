@@ -1,42 +1,46 @@
 import type { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { organizationDisabledReason } from '../../actions/governance-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
+import { quoteShellArg } from '../../parts/curl-line.ts'
 import { CheckField, FormDialog, TextField } from '../../parts/form.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { DeleteButton } from '../governance/deletion.tsx'
-import { crumbsOf, InOrganization, OfOrganization } from '../governance/in-organization.tsx'
+import {
+  organizationCrumbs,
+  OrganizationPageFrame,
+  OrganizationGuard,
+} from '../governance/in-organization.tsx'
 import { ParametersPanel } from './parameters-panel.tsx'
 import { scopeText } from './scope-text.ts'
 import { SetMembers } from './set-members.tsx'
 import { SetVersions } from './set-versions.tsx'
 
-/** A policy set: which policies, and where they apply. */
+/** A policy set with its policies, scope, parameters and versions. */
 export function PolicySetPage({
   params,
 }: PageProps<'/organizations/:organization/policy-sets/:policySetId'>) {
   return (
-    <InOrganization name={params.organization}>
-      {(organization) => <LoadedSet organization={organization} id={params.policySetId} />}
-    </InOrganization>
+    <OrganizationPageFrame name={params.organization}>
+      {(organization) => <LoadedPolicySet organization={organization} id={params.policySetId} />}
+    </OrganizationPageFrame>
   )
 }
 
-interface LoadedSetProps {
+interface LoadedPolicySetProps {
   readonly organization: v2.Organization
   readonly id: string
 }
 
-function LoadedSet({ organization, id }: LoadedSetProps) {
-  const set = useRead(
+function LoadedPolicySet({ organization, id }: LoadedPolicySetProps) {
+  const query = useApiQuery(
     ['policy-set', id],
     (api, signal) =>
       api.v2.readPolicySet({
@@ -48,60 +52,63 @@ function LoadedSet({ organization, id }: LoadedSetProps) {
   )
   return (
     <QueryView
-      query={set}
+      query={query}
       what="the policy set"
       page={{
         title: 'Policy set',
         crumbs: [
-          ...crumbsOf(organization.id),
+          ...organizationCrumbs(organization.id),
           { text: 'Policy sets', href: paths.organization(organization.id, 'policy-sets') },
         ],
       }}
     >
       {(document) => (
-        <OfOrganization
+        <OrganizationGuard
           name={organization.id}
           owner={document.data.relationships.organization.data.id}
           hrefIn={(name) => paths.policySet(name, id)}
         >
-          <SetHead organization={organization} set={document.data} />
+          <PolicySetHeader organization={organization} policySet={document.data} />
           <SetMembers organization={organization} document={document} />
           <ParametersPanel
-            set={document.data}
-            refusal={organizationCan.updatePolicies(organization)}
+            policySet={document.data}
+            disabledReason={organizationDisabledReason.updatePolicies(organization)}
           />
-          <SetVersions set={document.data} refusal={organizationCan.updatePolicies(organization)} />
-          <CommandLine
-            cli={`reeve policy-set show --organization ${quoted(organization.id)} ${quoted(document.data.attributes.name)}`}
+          <SetVersions
+            policySet={document.data}
+            disabledReason={organizationDisabledReason.updatePolicies(organization)}
+          />
+          <CliAndApiPanel
+            cli={`reeve policy-set show --organization ${quoteShellArg(organization.id)} ${quoteShellArg(document.data.attributes.name)}`}
             call={{ path: `/api/v2/policy-sets/${id}`, query: { include: 'policies' } }}
           />
-        </OfOrganization>
+        </OrganizationGuard>
       )}
     </QueryView>
   )
 }
 
-interface SetHeadProps {
+interface PolicySetHeaderProps {
   readonly organization: v2.Organization
-  readonly set: v2.PolicySet
+  readonly policySet: v2.PolicySet
 }
 
-function SetHead({ organization, set }: SetHeadProps) {
+function PolicySetHeader({ organization, policySet }: PolicySetHeaderProps) {
   const [isEditing, setEditing] = useState(false)
-  const refusal = organizationCan.updatePolicies(organization)
-  const { attributes } = set
+  const disabledReason = organizationDisabledReason.updatePolicies(organization)
+  const { attributes } = policySet
   return (
     <>
-      <PageHead
+      <PageHeader
         title={attributes.name}
         crumbs={[
-          ...crumbsOf(organization.id),
+          ...organizationCrumbs(organization.id),
           { text: 'Policy sets', href: paths.organization(organization.id, 'policy-sets') },
         ]}
         aside={
           <>
             <span className="tag">{attributes.kind}</span>
-            <span className="tag">applies to {scopeText(set)}</span>
+            <span className="tag">applies to {scopeText(policySet)}</span>
             {attributes.overridable === true && <span className="tag">overridable</span>}
             {attributes.versioned && <span className="tag">versioned</span>}
           </>
@@ -109,41 +116,41 @@ function SetHead({ organization, set }: SetHeadProps) {
         lead={attributes.description ?? undefined}
         actions={
           <>
-            <ActionButton refusal={refusal} onAct={() => setEditing(true)}>
+            <ActionButton disabledReason={disabledReason} onAction={() => setEditing(true)}>
               Edit…
             </ActionButton>
             <DeleteButton
               what={`the policy set ${attributes.name}`}
               body={<p>Its policies stay, and no longer apply through it.</p>}
-              refusal={refusal}
-              call={(api) => api.v2.deletePolicySet({ params: { policy_set_id: set.id } })}
-              after={paths.organization(organization.id, 'policy-sets')}
+              disabledReason={disabledReason}
+              call={(api) => api.v2.deletePolicySet({ params: { policy_set_id: policySet.id } })}
+              returnTo={paths.organization(organization.id, 'policy-sets')}
             />
           </>
         }
       />
-      {isEditing && <EditSet set={set} onClose={() => setEditing(false)} />}
+      {isEditing && <EditPolicySet policySet={policySet} onClose={() => setEditing(false)} />}
     </>
   )
 }
 
-interface EditSetProps {
-  readonly set: v2.PolicySet
+interface EditPolicySetProps {
+  readonly policySet: v2.PolicySet
   readonly onClose: () => void
 }
 
-function EditSet({ set, onClose }: EditSetProps) {
-  const act = useAct()
-  const { attributes } = set
+function EditPolicySet({ policySet, onClose }: EditPolicySetProps) {
+  const callApi = useApiAction()
+  const { attributes } = policySet
   const [name, setName] = useState(attributes.name)
   const [description, setDescription] = useState(attributes.description ?? '')
   const [isGlobal, setGlobal] = useState(attributes.global)
   const [isOverridable, setOverridable] = useState(attributes.overridable ?? false)
   const save = async () => {
-    const done = await act({
+    const result = await callApi({
       call: (api) =>
         api.v2.updatePolicySet({
-          params: { policy_set_id: set.id },
+          params: { policy_set_id: policySet.id },
           body: resource('policy-sets', {
             name,
             description,
@@ -151,9 +158,9 @@ function EditSet({ set, onClose }: EditSetProps) {
             ...(attributes.overridable === null ? {} : { overridable: isOverridable }),
           }),
         }),
-      done: 'The policy set is saved.',
+      successMessage: 'The policy set is saved.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog title="Edit the policy set" action="Save" onSubmit={save} onClose={onClose}>

@@ -1,21 +1,21 @@
 import type { v2 } from '@reeve/contract'
-import { overrideCan } from '../../actions/governance-can.ts'
-import { useRead } from '../../data/use-read.ts'
+import { overrideDisabledReason } from '../../actions/governance-can.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
 import { OverrideButton } from './override-button.tsx'
 import { OverrideNote } from './override-note.tsx'
-import { SetVerdicts } from './set-verdicts.tsx'
+import { PolicySetResults } from './set-verdicts.tsx'
 
 interface ChecksPanelProps {
   readonly organization: string
   readonly runId: string
 }
 
-/** What the policies of kind `native` said of a run. */
+/** Results of the policies of kind `native` for a run. */
 export function ChecksPanel({ organization, runId }: ChecksPanelProps) {
-  const checks = useRead(
+  const checks = useApiQuery(
     ['policy-checks', runId],
     (api, signal) => api.v2.listPolicyChecks({ params: { run_id: runId }, signal }),
     { watches: [{ topic: 'PolicyCheck' }, { topic: 'Run' }] },
@@ -42,9 +42,9 @@ function Check({ organization, check }: CheckProps) {
       title="Native policies"
       actions={
         <>
-          <StateBadge state={status} text={status.replaceAll('_', ' ')} />
+          <StatusBadge state={status} text={status.replaceAll('_', ' ')} />
           <OverrideButton
-            refusal={overrideCan.check(check)}
+            disabledReason={overrideDisabledReason.check(check)}
             call={(api, comment) =>
               api.v2.overridePolicyCheck({
                 params: { policy_check_id: check.id },
@@ -59,14 +59,14 @@ function Check({ organization, check }: CheckProps) {
       {result === null ? (
         <p className="quiet">{isWaiting ? 'Pending.' : 'Not evaluated.'}</p>
       ) : (
-        <SetVerdicts organization={organization} sets={setsIn(result)} />
+        <PolicySetResults organization={organization} sets={policySetsOf(result)} />
       )}
     </Panel>
   )
 }
 
-/** The sets of a check are as those of an evaluation; its schema leaves them open. */
-function setsIn(result: v2.PolicyCheckResult): readonly v2.PolicySetVerdict[] {
+/** Returns the policy sets of a check, which its schema does not declare. */
+function policySetsOf(result: v2.PolicyCheckResult): readonly v2.PolicySetVerdict[] {
   const sets = result.native?.['policy-sets']
   // The server writes them with the renderer of `PolicySetVerdict` (http/v2, policy results).
   return Array.isArray(sets) ? (sets as readonly v2.PolicySetVerdict[]) : []

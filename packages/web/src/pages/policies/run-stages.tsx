@@ -1,21 +1,21 @@
 import type { v2 } from '@reeve/contract'
-import { overrideCan } from '../../actions/governance-can.ts'
-import { useRead } from '../../data/use-read.ts'
+import { overrideDisabledReason } from '../../actions/governance-can.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
 import { OverrideButton } from './override-button.tsx'
 import { OverrideNote } from './override-note.tsx'
-import { SetVerdicts } from './set-verdicts.tsx'
+import { PolicySetResults } from './set-verdicts.tsx'
 
 interface StagesPanelProps {
   readonly organization: string
   readonly runId: string
 }
 
-/** What the policies of kind `opa` said of a run. */
+/** Results of the policies of kind `opa` for a run. */
 export function StagesPanel({ organization, runId }: StagesPanelProps) {
-  const stages = useRead(
+  const stages = useApiQuery(
     ['task-stages', runId],
     (api, signal) => api.v2.listTaskStages({ params: { run_id: runId }, signal }),
     { watches: [{ topic: 'PolicyEvaluation' }, { topic: 'Run' }] },
@@ -41,9 +41,9 @@ function Stage({ organization, stage }: StageProps) {
       title="OPA policies"
       actions={
         <>
-          <StateBadge state={status} text={status.replaceAll('_', ' ')} />
+          <StatusBadge state={status} text={status.replaceAll('_', ' ')} />
           <OverrideButton
-            refusal={overrideCan.stage(stage)}
+            disabledReason={overrideDisabledReason.stage(stage)}
             call={(api, comment) =>
               api.v2.overrideTaskStage({ params: { task_stage_id: stage.id }, body: { comment } })
             }
@@ -65,7 +65,7 @@ interface EvaluationProps {
 }
 
 function Evaluation({ organization, id }: EvaluationProps) {
-  const outcomes = useRead(
+  const outcomes = useApiQuery(
     ['policy-set-outcomes', id],
     (api, signal) =>
       api.v2.listPolicySetOutcomes({
@@ -78,7 +78,10 @@ function Evaluation({ organization, id }: EvaluationProps) {
   return (
     <QueryView query={outcomes} what="the verdicts">
       {({ data }) => (
-        <SetVerdicts organization={organization} sets={data.map(({ attributes }) => attributes)} />
+        <PolicySetResults
+          organization={organization}
+          sets={data.map(({ attributes }) => attributes)}
+        />
       )}
     </QueryView>
   )

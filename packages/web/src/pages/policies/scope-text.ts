@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
 
-/** Where a policy set applies, in one line. */
+/** Formats the scope of a policy set on one line. */
 export function scopeText({ attributes, relationships }: v2.PolicySet): string {
   if (attributes.global) return 'everything in the organization'
   const tags = attributes['tag-selectors'].map(selectorText)
@@ -13,7 +13,7 @@ export function scopeText({ attributes, relationships }: v2.PolicySet): string {
   return parts.filter((part) => part !== '').join(', ') || 'nothing yet'
 }
 
-/** `env: prod`, `not audited`. */
+/** Formats a tag selector: `env: prod`, `not audited`. */
 export function selectorText(selector: v2.TagSelector): string {
   const { 'tag-key': key, 'tag-value': value, 'is-exclude': isExcluded } = selector
   const tag = value === null || value === '' ? key : `${key}: ${value}`

@@ -1,34 +1,34 @@
 import type { v2 } from '@reeve/contract'
 import { useState } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
+import type { DisabledReason } from '../../actions/verdict.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { selectorText } from './scope-text.ts'
 
 interface SelectorsPanelProps {
-  readonly set: v2.PolicySet
-  readonly refusal: Verdict
+  readonly policySet: v2.PolicySet
+  readonly disabledReason: DisabledReason
 }
 
-/** Workspaces by their tags, inherited ones included. */
-export function SelectorsPanel({ set, refusal }: SelectorsPanelProps) {
-  const act = useAct()
-  const params = { policy_set_id: set.id }
-  const selectors = set.attributes['tag-selectors']
+/** Tag selectors of a policy set; inherited tags count too. */
+export function SelectorsPanel({ policySet, disabledReason }: SelectorsPanelProps) {
+  const callApi = useApiAction()
+  const params = { policy_set_id: policySet.id }
+  const selectors = policySet.attributes['tag-selectors']
   const remove = async (selector: v2.TagSelector) => {
-    if (refusal !== undefined) return
-    await act({
+    if (disabledReason !== undefined) return
+    await callApi({
       call: (api) => api.v2.removePolicySetTagSelectors({ params, body: { data: [selector] } }),
-      done: 'The tag selector is removed.',
+      successMessage: 'The tag selector is removed.',
     })
   }
   return (
-    <Panel title="By tags">
+    <Panel title="Tag selectors">
       <div className="stack">
         {selectors.length === 0 ? (
-          <p className="quiet">No tag selects workspaces.</p>
+          <p className="quiet">No tag selectors.</p>
         ) : (
           <ul className="members">
             {selectors.map((selector) => (
@@ -37,8 +37,8 @@ export function SelectorsPanel({ set, refusal }: SelectorsPanelProps) {
                 <button
                   type="button"
                   className="icon-button"
-                  aria-disabled={refusal !== undefined}
-                  title={refusal}
+                  aria-disabled={disabledReason !== undefined}
+                  title={disabledReason}
                   onClick={() => void remove(selector)}
                 >
                   <Icon name="close" label={`Remove ${selectorText(selector)}`} />
@@ -47,14 +47,14 @@ export function SelectorsPanel({ set, refusal }: SelectorsPanelProps) {
             ))}
           </ul>
         )}
-        <NewSelector set={set} refusal={refusal} />
+        <NewSelector policySet={policySet} disabledReason={disabledReason} />
       </div>
     </Panel>
   )
 }
 
-function NewSelector({ set, refusal }: SelectorsPanelProps) {
-  const act = useAct()
+function NewSelector({ policySet, disabledReason }: SelectorsPanelProps) {
+  const callApi = useApiAction()
   const [key, setKey] = useState('')
   const [value, setValue] = useState('')
   const [isExcluded, setExcluded] = useState(false)
@@ -64,17 +64,17 @@ function NewSelector({ set, refusal }: SelectorsPanelProps) {
       'tag-value': value === '' ? null : value,
       'is-exclude': isExcluded,
     }
-    const done = await act({
+    const result = await callApi({
       call: async (api) => {
         await api.v2.addPolicySetTagSelectors({
-          params: { policy_set_id: set.id },
+          params: { policy_set_id: policySet.id },
           body: { data: [selector] },
         })
         return true
       },
-      done: 'The tag selector is added.',
+      successMessage: 'The tag selector is added.',
     })
-    if (done === undefined) return
+    if (result === undefined) return
     setKey('')
     setValue('')
   }
@@ -83,7 +83,7 @@ function NewSelector({ set, refusal }: SelectorsPanelProps) {
       <select
         aria-label="Whether the tag selects or excludes"
         value={isExcluded ? 'not' : 'with'}
-        disabled={refusal !== undefined}
+        disabled={disabledReason !== undefined}
         onChange={({ target }) => setExcluded(target.value === 'not')}
       >
         <option value="with">with</option>
@@ -93,19 +93,19 @@ function NewSelector({ set, refusal }: SelectorsPanelProps) {
         aria-label="Key of the tag"
         placeholder="key"
         value={key}
-        disabled={refusal !== undefined}
+        disabled={disabledReason !== undefined}
         onChange={(event) => setKey(event.target.value)}
       />
       <input
         aria-label="Value of the tag"
         placeholder="any value"
         value={value}
-        disabled={refusal !== undefined}
+        disabled={disabledReason !== undefined}
         onChange={(event) => setValue(event.target.value)}
       />
       <ActionButton
-        refusal={refusal ?? (key === '' ? 'Fill in the key.' : undefined)}
-        onAct={add}
+        disabledReason={disabledReason ?? (key === '' ? 'Fill in the key.' : undefined)}
+        onAction={add}
         isSubmit
       >
         Add

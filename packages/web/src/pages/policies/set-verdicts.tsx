@@ -1,18 +1,18 @@
 import type { v2 } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { Findings } from './findings.tsx'
 import { OutcomeBadge } from './outcome-badge.tsx'
-import { useCode } from './use-code.ts'
+import { usePolicyCode } from './use-code.ts'
 
-interface SetVerdictsProps {
+interface PolicySetResultsProps {
   readonly organization: string
   readonly sets: readonly v2.PolicySetVerdict[]
 }
 
-/** What the policies of each set said, with the lines that failed. */
-export function SetVerdicts({ organization, sets }: SetVerdictsProps) {
+/** Policy results of each set, with their findings. */
+export function PolicySetResults({ organization, sets }: PolicySetResultsProps) {
   if (sets.length === 0) return <p className="quiet">No policy set applies here.</p>
   return (
     <div className="stack">
@@ -47,7 +47,7 @@ interface OutcomeProps {
 function Outcome({ organization, outcome }: OutcomeProps) {
   const { policy_name: name, status, description, skipped } = outcome
   const id = usePolicyId(organization, status === 'passed' ? undefined : name)
-  const code = useCode(id)
+  const code = usePolicyCode(id)
   return (
     <li>
       <div className="row">
@@ -61,7 +61,7 @@ function Outcome({ organization, outcome }: OutcomeProps) {
         )}
         <span className="tag">{outcome.effective_level}</span>
       </div>
-      {skipped !== undefined && <p className="quiet">It was not asked: {skipped}.</p>}
+      {skipped !== undefined && <p className="quiet">Skipped: {skipped}.</p>}
       {description !== null && status !== 'passed' && <p className="quiet">{description}</p>}
       <Findings
         findings={outcome.findings.map(({ rule, line, file, message }) => ({
@@ -77,9 +77,9 @@ function Outcome({ organization, outcome }: OutcomeProps) {
   )
 }
 
-/** Outcomes name policies; pages need ids. Policies of versioned sets have none. */
+/** Finds the ID of a policy by name; policies of versioned sets have no ID. */
 function usePolicyId(organization: string, name: string | undefined): string | undefined {
-  const { data } = useRead(
+  const { data } = useApiQuery(
     ['policy-named', organization, name ?? ''],
     (api, signal) =>
       api.v2.listOrganizationPolicies({

@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
-import { included } from '@reeve/sdk'
-import { useRead } from '../../data/use-read.ts'
+import { includedResources } from '@reeve/sdk'
+import { useApiQuery } from '../../data/use-read.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
@@ -11,9 +11,9 @@ interface SetsOfPolicyProps {
   readonly policy: v2.RunPolicy
 }
 
-/** Where the policy takes effect. */
+/** The policy sets that contain the policy. */
 export function SetsOfPolicy({ organization, policy }: SetsOfPolicyProps) {
-  const document = useRead(
+  const document = useApiQuery(
     ['policy', policy.id, 'sets'],
     (api, signal) =>
       api.v2.readPolicy({
@@ -27,11 +27,11 @@ export function SetsOfPolicy({ organization, policy }: SetsOfPolicyProps) {
     <Panel title="Policy sets">
       <QueryView query={document} what="the policy sets">
         {(data) => {
-          const sets = included(data, 'policy-sets')
+          const sets = includedResources(data, 'policy-sets')
           if (sets.length === 0)
             return (
               <p className="quiet">
-                None: it judges nothing yet.{' '}
+                In no policy set, so it is not enforced.{' '}
                 <Link href={paths.organization(organization, 'policy-sets')}>
                   Add to a policy set
                 </Link>

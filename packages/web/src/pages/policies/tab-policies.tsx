@@ -1,16 +1,16 @@
 import { v2 } from '@reeve/contract'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { usePages } from '../../data/use-pages.ts'
-import { Ago } from '../../parts/ago.tsx'
+import { organizationDisabledReason } from '../../actions/governance-can.ts'
+import { useNumberedList } from '../../data/use-pages.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
 import { StatusSelect } from '../../parts/status-select.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { dateFromText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import type { OrganizationView } from '../governance/organization-view.ts'
-import { SearchedList } from '../governance/searched-list.tsx'
+import { SearchableList } from '../governance/searched-list.tsx'
 import { NewPolicy } from './new-policy.tsx'
 
 const COLUMNS: readonly Column<v2.RunPolicy>[] = [
@@ -39,22 +39,22 @@ const COLUMNS: readonly Column<v2.RunPolicy>[] = [
   },
   {
     id: 'changed',
-    head: 'Changed',
+    head: 'Updated',
     sort: 'updated-at',
     width: '112px',
     isExtra: true,
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes['updated-at'])} />,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['updated-at'])} />,
   },
 ]
 
-/** Whether the policy can be asked at all. */
+/** Reports whether the policy has code that compiles. */
 export function CodeState({ policy }: { readonly policy: v2.RunPolicy['attributes'] }) {
-  if (policy['code-size'] === null) return <StateBadge state="pending" text="no code" />
-  const faults = policy.diagnostics.filter(({ severity }) => severity === 'error')
-  return faults.length === 0 ? (
-    <StateBadge state="passed" text="reads" />
+  if (policy['code-size'] === null) return <StatusBadge state="pending" text="no code" />
+  const errors = policy.diagnostics.filter(({ severity }) => severity === 'error')
+  return errors.length === 0 ? (
+    <StatusBadge state="passed" text="reads" />
   ) : (
-    <StateBadge state="errored" text="broken" title={faults[0]?.message} />
+    <StatusBadge state="errored" text="broken" title={errors[0]?.message} />
   )
 }
 
@@ -62,13 +62,13 @@ export function PoliciesTab({ organization, search }: OrganizationView) {
   const text = search.get('q') ?? ''
   const kind = v2.POLICY_KINDS.find((one) => one === search.get('kind'))
   const sort = v2.POLICY_SORTS.find((one) => one === search.get('sort')) ?? 'name'
-  const list = usePages(
+  const list = useNumberedList(
     ['policies', organization.id, text, kind ?? '', sort],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v2.listOrganizationPolicies({
         params: { organization_name: organization.id },
         query: {
-          ...page,
+          ...pageQuery,
           'search[name]': text === '' ? undefined : text,
           'filter[kind]': kind,
           sort,
@@ -78,10 +78,10 @@ export function PoliciesTab({ organization, search }: OrganizationView) {
     { watches: [{ topic: 'Policy' }] },
   )
   return (
-    <SearchedList
+    <SearchableList
       list={list}
-      things="policies"
-      text={text}
+      resourceNames="policies"
+      searchText={text}
       filters={<StatusSelect name="kind" label="Kind" statuses={v2.POLICY_KINDS} current={kind} />}
       label="Policies"
       columns={COLUMNS}
@@ -91,7 +91,7 @@ export function PoliciesTab({ organization, search }: OrganizationView) {
       empty={<NoPolicies />}
       create={{
         action: 'New policy…',
-        refusal: organizationCan.updatePolicies(organization),
+        disabledReason: organizationDisabledReason.updatePolicies(organization),
         form: (onClose) => <NewPolicy organization={organization.id} onClose={onClose} />,
       }}
     />

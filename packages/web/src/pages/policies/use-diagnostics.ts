@@ -4,51 +4,56 @@ import { useEffect, useMemo, useState } from 'react'
 import type { Problem } from '../../editor/problem.ts'
 import { useSession } from '../../session/session.tsx'
 
-/** Long enough for a word, short enough to be there when one looks up. */
-const PAUSE_MS = 350
+/** Pause in typing after which the code is compiled. */
+const TYPING_PAUSE_MS = 350
 
-interface Draft {
+interface DiagnosticsOptions {
   readonly policy: v2.RunPolicy
   readonly code: string
   readonly isChanged: boolean
-  /** Who may not change policies may not try them either. */
-  readonly mayTry: boolean
+  /** Trials require the permission to update policies. */
+  readonly canEvaluate: boolean
 }
 
 /**
- * What does not read in the code: as the server stored it, or, of a draft, as the server says when
- * it is tried. A trial stores nothing.
+ * Returns the compile errors of the code: stored ones, or for a draft those of a trial, which stores
+ * nothing.
  */
-export function useDiagnostics({ policy, code, isChanged, mayTry }: Draft): readonly Problem[] {
+export function useDiagnostics({
+  policy,
+  code,
+  isChanged,
+  canEvaluate,
+}: DiagnosticsOptions): readonly Problem[] {
   const { api } = useSession()
-  const settled = useSettled(code)
-  const isAsked = isChanged && mayTry && settled !== ''
+  const debouncedCode = useDebounced(code)
+  const isDraftEvaluated = isChanged && canEvaluate && debouncedCode !== ''
   const { data } = useQuery({
-    queryKey: ['diagnostics', policy.id, settled],
+    queryKey: ['diagnostics', policy.id, debouncedCode],
     queryFn: async ({ signal }) => {
-      const attributes = { code: settled, input: { job: {} } }
+      const attributes = { code: debouncedCode, input: { job: {} } }
       const body = { data: { type: 'policy-trials' as const, attributes } }
       const reply = await api.v2.tryPolicy({ params: { policy_id: policy.id }, body, signal })
       return reply.data.data.attributes.diagnostics
     },
-    enabled: isAsked,
+    enabled: isDraftEvaluated,
     placeholderData: keepPreviousData,
   })
-  const found = isAsked ? data : policy.attributes.diagnostics
+  const found = isDraftEvaluated ? data : policy.attributes.diagnostics
   return useMemo(() => (found ?? []).map(problemOf), [found])
 }
 
-/** A text that has not changed for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text)
+/** Returns the text after a pause in typing. */
+function useDebounced(text: string): string {
+  const [debounced, setDebounced] = useState(text)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), PAUSE_MS)
+    const timer = setTimeout(() => setDebounced(text), TYPING_PAUSE_MS)
     return () => clearTimeout(timer)
   }, [text])
-  return settled
+  return debounced
 }
 
-/** The server tells where a fault begins: one character is underlined. */
+/** Marks one character, because the server only reports the start position. */
 function problemOf({ line, column, message, severity }: v2.PolicyDiagnostic): Problem {
   return { line, column, endLine: line, endColumn: column + 1, message, severity }
 }

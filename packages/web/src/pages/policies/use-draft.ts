@@ -2,29 +2,29 @@ import { useCallback, useState } from 'react'
 
 interface Draft {
   readonly code: string
-  /** Of the stored code that it began with: others may store code meanwhile. */
-  readonly begunSha: string | null
+  /** Hash of the stored code when the draft was started, to detect changes by others. */
+  readonly baseSha: string | null
 }
 
 /**
- * What somebody has typed survives a wrong click: it is kept in this tab until it is thrown away
- * or is what is stored.
+ * Keeps edited code in the session storage of the tab, so that it survives navigation, until it is
+ * saved or discarded.
  */
-export function useDraft(policyId: string) {
+export function usePolicyDraft(policyId: string) {
   const key = `reeve.policy-code.${policyId}`
-  const [draft, setState] = useState(() => readDraft(key))
+  const [draft, setStoredDraft] = useState(() => readPolicyDraft(key))
   const setDraft = useCallback(
     (next: Draft | undefined) => {
       if (next === undefined) sessionStorage.removeItem(key)
       else sessionStorage.setItem(key, JSON.stringify(next))
-      setState(next)
+      setStoredDraft(next)
     },
     [key],
   )
   return [draft, setDraft] as const
 }
 
-function readDraft(key: string): Draft | undefined {
+function readPolicyDraft(key: string): Draft | undefined {
   const text = sessionStorage.getItem(key)
   // Only `useDraft` writes under this name, and it writes drafts.
   return text === null ? undefined : (JSON.parse(text) as Draft)

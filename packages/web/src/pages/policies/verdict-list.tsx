@@ -1,16 +1,16 @@
 import type { PolicyVerdict } from '@reeve/contract'
-import { useList } from '../../data/use-list.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
+import { useCursorList } from '../../data/use-list.ts'
+import { RelativeTime } from '../../parts/ago.tsx'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
+import { quoteShellArg } from '../../parts/curl-line.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { PageHeader } from '../../parts/page-head.tsx'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromNs } from '../../parts/time.ts'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 
@@ -18,9 +18,9 @@ const COLUMNS: readonly Column<PolicyVerdict>[] = [
   { id: 'job', head: 'Job', cell: ({ JobID }) => JobID },
   {
     id: 'result',
-    head: 'Verdict',
+    head: 'Result',
     width: '128px',
-    cell: ({ Result }) => <StateBadge state={Result} />,
+    cell: ({ Result }) => <StatusBadge state={Result} />,
   },
   {
     id: 'operation',
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<PolicyVerdict>[] = [
   },
   {
     id: 'policies',
-    head: 'By',
+    head: 'Policies',
     isExtra: true,
     cell: ({ Outcomes }) => Outcomes.map(({ Policy }) => Policy).join(', '),
   },
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<PolicyVerdict>[] = [
     head: 'Asked by',
     width: '136px',
     isExtra: true,
-    cell: ({ TokenName, AccessorID }) => TokenName || AccessorID.slice(0, 8) || 'anyone',
+    cell: ({ TokenName, AccessorID }) => TokenName || AccessorID.slice(0, 8) || 'anonymous',
   },
   {
     id: 'namespace',
@@ -51,25 +51,25 @@ const COLUMNS: readonly Column<PolicyVerdict>[] = [
   },
   {
     id: 'when',
-    head: 'When',
+    head: 'Time',
     width: '96px',
-    cell: ({ Time }) => <Ago date={dateOfNs(Time)} />,
+    cell: ({ Time }) => <RelativeTime date={dateFromNs(Time)} />,
   },
 ]
 
-/** Jobs that policies denied, and those that passed over them. */
-export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
+/** The list of policy decisions: denied jobs and overrides. */
+export function PolicyDecisionListPage({ search }: PageProps<'/verdicts'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
   const reverse = isNewestFirst(search)
-  const list = useList(
+  const list = useCursorList(
     ['verdicts', namespace, reverse],
-    ({ api, signal, page }) =>
-      api.v1.listPolicyVerdicts({ query: { ...page, namespace, reverse }, signal }),
+    ({ api, signal, pageQuery }) =>
+      api.v1.listPolicyVerdicts({ query: { ...pageQuery, namespace, reverse }, signal }),
     { watches: [{ topic: 'PolicyVerdict' }] },
   )
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Verdicts on jobs"
         lead="Job submissions that policies denied, and overrides."
       />
@@ -82,7 +82,7 @@ export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
         label="Verdicts on jobs"
         columns={COLUMNS}
         keyOf={({ ID }) => ID}
-        hrefOf={(verdict) => paths.verdict(verdict.Namespace, verdict.ID)}
+        hrefOf={(decision) => paths.verdict(decision.Namespace, decision.ID)}
         empty={
           <EmptyState title="No job was denied" command={FIRST_COMMANDS.policySets}>
             <p>
@@ -92,8 +92,8 @@ export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
           </EmptyState>
         }
       />
-      <CommandLine
-        cli={`reeve job verdicts --namespace ${quoted(namespace)} JOB`}
+      <CliAndApiPanel
+        cli={`reeve job verdicts --namespace ${quoteShellArg(namespace)} JOB`}
         call={{ path: '/v1/policy-verdicts', query: { namespace } }}
       />
     </>

@@ -1,38 +1,39 @@
 import type { Variable } from '@reeve/contract'
 import { useState } from 'react'
-import { variableCan } from '../../actions/variable-can.ts'
+import { variableDisabledReason } from '../../actions/variable-can.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import { ItemEditor } from './item-editor.tsx'
-import { faultIn, rowsOf } from './items.ts'
+import { rowsError, toRows } from './items.ts'
 import { useVariableWrite } from './use-variable-write.ts'
 
 interface EditVariableProps {
   readonly variable: Variable
-  /** Reads it again: somebody else has written it. */
+  /** Reloads the variable after a conflict. */
   readonly refresh: () => Promise<unknown>
 }
 
-/** Other values, stored only if nobody wrote others meanwhile (`cas`). */
+/** Edits the items; the write fails if the variable has changed meanwhile (`cas`). */
 export function EditVariable({ variable, refresh }: EditVariableProps) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const { Namespace: namespace, Path: path, Lock: lock } = variable
-  // What the editing began with: the variable itself follows what others do.
-  const [checked, setChecked] = useState(variable.ModifyIndex)
-  const [rows, setRows] = useState(() => rowsOf(variable.Items))
-  const { write, hasConflict, forget } = useVariableWrite({ namespace, path })
-  const refusal = variableCan.write({ namespace, path, lock }, rights) ?? faultIn(rows)
-  const leave = () => navigate(hrefWith({ edit: undefined }))
+  // The modify index when the editing began; `variable` follows changes by others.
+  const [baseIndex, setBaseIndex] = useState(variable.ModifyIndex)
+  const [rows, setRows] = useState(() => toRows(variable.Items))
+  const { write, hasConflict, clearConflict } = useVariableWrite({ namespace, path })
+  const disabledReason =
+    variableDisabledReason.write({ namespace, path, lock }, permissions) ?? rowsError(rows)
+  const stopEditing = () => navigate(hrefWith({ edit: undefined }))
   const save = async (index: number) => {
-    if (await write(rows, index)) leave()
+    if (await write(rows, index)) stopEditing()
     else await refresh()
   }
-  const takeTheirs = () => {
-    setRows(rowsOf(variable.Items))
-    setChecked(variable.ModifyIndex)
-    forget()
+  const reloadRows = () => {
+    setRows(toRows(variable.Items))
+    setBaseIndex(variable.ModifyIndex)
+    clearConflict()
   }
   return (
     <Panel title="Edit the items">
@@ -41,15 +42,15 @@ export function EditVariable({ variable, refresh }: EditVariableProps) {
         {hasConflict && (
           <div className="note tone-warn" role="alert">
             <p>
-              Somebody stored other values while you edited (index {checked} is now{' '}
-              {variable.ModifyIndex}). Nothing of yours is stored, and nothing of it is lost.
+              The variable was updated while you were editing (index {baseIndex} is now{' '}
+              {variable.ModifyIndex}). Your changes are not saved yet.
             </p>
             <div className="row">
-              <ActionButton onAct={takeTheirs}>Use theirs</ActionButton>
+              <ActionButton onAction={reloadRows}>Use theirs</ActionButton>
               <ActionButton
                 kind="danger"
-                refusal={refusal}
-                onAct={() => save(variable.ModifyIndex)}
+                disabledReason={disabledReason}
+                onAction={() => save(variable.ModifyIndex)}
               >
                 Overwrite with mine
               </ActionButton>
@@ -57,10 +58,15 @@ export function EditVariable({ variable, refresh }: EditVariableProps) {
           </div>
         )}
         <div className="row">
-          <ActionButton kind="primary" refusal={refusal} onAct={() => save(checked)} isSubmit>
-            Store
+          <ActionButton
+            kind="primary"
+            disabledReason={disabledReason}
+            onAction={() => save(baseIndex)}
+            isSubmit
+          >
+            Save
           </ActionButton>
-          <button type="button" className="button" onClick={leave}>
+          <button type="button" className="button" onClick={stopEditing}>
             Cancel
           </button>
         </div>

@@ -1,6 +1,6 @@
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { NO_ROW, type ItemRow } from './items.ts'
+import { EMPTY_ROW, type ItemRow } from './items.ts'
 
 interface ItemEditorProps {
   readonly rows: readonly ItemRow[]
@@ -9,12 +9,12 @@ interface ItemEditorProps {
 
 /** The items of a variable as rows of key and value. */
 export function ItemEditor({ rows, onChange }: ItemEditorProps) {
-  const change = (index: number, part: Partial<ItemRow>) =>
-    onChange(rows.map((row, place) => (place === index ? { ...row, ...part } : row)))
+  const updateRow = (index: number, changes: Partial<ItemRow>) =>
+    onChange(rows.map((row, rowIndex) => (rowIndex === index ? { ...row, ...changes } : row)))
   return (
     <>
       {rows.map((row, index) => (
-        // Rows have no name of their own while their key is typed.
+        // Rows have no key while it is being typed.
         // oxlint-disable-next-line react/no-array-index-key
         <div key={index} className="row item-row">
           <input
@@ -23,7 +23,7 @@ export function ItemEditor({ rows, onChange }: ItemEditorProps) {
             placeholder="key"
             spellCheck={false}
             value={row.key}
-            onChange={(event) => change(index, { key: event.target.value })}
+            onChange={(event) => updateRow(index, { key: event.target.value })}
           />
           <textarea
             className="mono"
@@ -32,19 +32,19 @@ export function ItemEditor({ rows, onChange }: ItemEditorProps) {
             spellCheck={false}
             rows={Math.min(8, row.value.split('\n').length)}
             value={row.value}
-            onChange={(event) => change(index, { value: event.target.value })}
+            onChange={(event) => updateRow(index, { value: event.target.value })}
           />
           <button
             type="button"
             className="icon-button"
-            onClick={() => onChange(rows.filter((_, place) => place !== index))}
+            onClick={() => onChange(rows.filter((_, rowIndex) => rowIndex !== index))}
           >
             <Icon name="close" label={`Remove item ${index + 1}`} />
           </button>
         </div>
       ))}
       <div>
-        <ActionButton onAct={() => onChange([...rows, NO_ROW])}>Add an item</ActionButton>
+        <ActionButton onAction={() => onChange([...rows, EMPTY_ROW])}>Add an item</ActionButton>
       </div>
     </>
   )

@@ -1,37 +1,37 @@
 import { ApiError } from '@reeve/sdk'
 import { useState } from 'react'
-import { useAct } from '../../data/use-act.ts'
+import { useApiAction } from '../../data/use-act.ts'
 import type { VariableName } from '../../session/rights.ts'
-import { itemsOf, type ItemRow } from './items.ts'
+import { toItems, type ItemRow } from './items.ts'
 
-/** What is there is another one than was read. */
+/** Reports whether the variable was modified since it was read. */
 function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409
 }
 
 /**
- * Stores a variable if it is still the one with this index; 0 if there must be none. A conflict is
- * the page's to show, and not the server's answer: that holds the values.
+ * Returns a function that writes a variable if its modify index is unchanged; 0 requires that it
+ * does not exist. The page shows conflicts, because the response contains the values.
  */
 export function useVariableWrite({ namespace, path }: VariableName) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [hasConflict, setConflict] = useState(false)
   const write = async (rows: readonly ItemRow[], checkIndex: number): Promise<boolean> => {
     setConflict(false)
-    const stored = await act({
+    const result = await callApi({
       call: (api) =>
         api.v1.writeVariable({
           params: { path },
           query: { namespace, cas: String(checkIndex) },
-          body: { Namespace: namespace, Path: path, Items: itemsOf(rows) },
+          body: { Namespace: namespace, Path: path, Items: toItems(rows) },
         }),
-      done: `${path} is stored.`,
-      isShown: (error) => {
+      successMessage: `${path} is stored.`,
+      handlesError: (error) => {
         setConflict(isConflict(error))
         return isConflict(error)
       },
     })
-    return stored !== undefined
+    return result !== undefined
   }
-  return { write, hasConflict, forget: () => setConflict(false) }
+  return { write, hasConflict, clearConflict: () => setConflict(false) }
 }

@@ -1,57 +1,58 @@
 import type { Variable } from '@reeve/contract'
 import { useState } from 'react'
-import { variableCan } from '../../actions/variable-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
+import { variableDisabledReason } from '../../actions/variable-can.ts'
+import { useApiAction } from '../../data/use-act.ts'
+import { useApiQuery } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
+import { RelativeTime } from '../../parts/ago.tsx'
+import { CliAndApiPanel } from '../../parts/command-line.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { quoted } from '../../parts/curl-line.ts'
+import { quoteShellArg } from '../../parts/curl-line.ts'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
+import { PageHeader } from '../../parts/page-head.tsx'
+import { DescriptionList, Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { StatusBadge } from '../../parts/state-badge.tsx'
+import { dateFromNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/variables.css'
 import { EditVariable } from './edit-variable.tsx'
-import { rowsOf, type ItemRow } from './items.ts'
+import { toRows, type ItemRow } from './items.ts'
 
-/** One variable: its values on request, and the way to others. */
+/** A variable; its values are shown on request. */
 export function VariablePage({ params, search }: PageProps<'/variables/:path'>) {
   const namespace = search.get('namespace') ?? 'default'
   const { path } = params
-  const variable = useRead(['variable', namespace, path], (api, signal) =>
+  const variable = useApiQuery(['variable', namespace, path], (api, signal) =>
     api.v1.readVariable({ params: { path }, query: { namespace }, signal }),
   )
-  const { rights } = useSession()
-  const isAsked = search.get('edit') === 'yes'
+  const { permissions } = useSession()
+  const isEditRequested = search.get('edit') === 'yes'
   return (
     <QueryView
       query={variable}
       what="the variable"
-      isEdited={isAsked}
+      hasUnsavedInput={isEditRequested}
       page={{ title: path, crumbs: [{ text: 'Variables', href: paths.variables({ namespace }) }] }}
     >
       {(data) => (
         <>
           <VariableHead variable={data} />
-          {isAsked && variableCan.write(stateOf(data), rights) === undefined ? (
+          {isEditRequested &&
+          variableDisabledReason.write(stateOf(data), permissions) === undefined ? (
             <EditVariable variable={data} refresh={() => variable.refetch()} />
           ) : (
             <Items variable={data} />
           )}
           <Panel title="About">
-            <Facts facts={factsOf(data)} />
+            <DescriptionList facts={variableFacts(data)} />
           </Panel>
-          <CommandLine
-            cli={`reeve var get --namespace ${quoted(namespace)} ${quoted(path)}`}
+          <CliAndApiPanel
+            cli={`reeve var get --namespace ${quoteShellArg(namespace)} ${quoteShellArg(path)}`}
             call={{ path: `/v1/var/${path}`, query: { namespace } }}
           />
         </>
@@ -60,11 +61,11 @@ export function VariablePage({ params, search }: PageProps<'/variables/:path'>) 
   )
 }
 
-function factsOf({ Namespace, CreateTime, ModifyTime, ModifyIndex, Lock }: Variable) {
+function variableFacts({ Namespace, CreateTime, ModifyTime, ModifyIndex, Lock }: Variable) {
   return [
     { name: 'Namespace', value: Namespace },
-    { name: 'Made', value: <Ago date={dateOfNs(CreateTime)} /> },
-    { name: 'Changed', value: <Ago date={dateOfNs(ModifyTime)} /> },
+    { name: 'Made', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
+    { name: 'Changed', value: <RelativeTime date={dateFromNs(ModifyTime)} /> },
     { name: 'Index', value: <code>{ModifyIndex}</code> },
     ...(Lock === undefined ? [] : [{ name: 'Lock', value: <code>{Lock.ID}</code> }]),
   ]
@@ -75,39 +76,39 @@ function stateOf({ Namespace, Path, Lock }: Variable) {
 }
 
 function VariableHead({ variable }: { readonly variable: Variable }) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const { Namespace: namespace, Path: path, ModifyIndex, Lock } = variable
   const remove = async () => {
     const title = `Delete ${path}?`
     const body = 'Jobs that read it will fail. This cannot be undone.'
     if (!(await confirm({ title, body, action: 'Delete the variable', isDangerous: true }))) return
-    const done = await act({
+    const result = await callApi({
       call: async (api) => {
         const query = { namespace, cas: String(ModifyIndex) }
         await api.v1.deleteVariable({ params: { path }, query })
         return true
       },
-      done: `${path} is deleted.`,
+      successMessage: `${path} is deleted.`,
     })
-    if (done !== undefined) navigate(paths.variables({ namespace }))
+    if (result !== undefined) navigate(paths.variables({ namespace }))
   }
   return (
-    <PageHead
+    <PageHeader
       title={path}
       crumbs={[{ text: 'Variables', href: paths.variables({ namespace }) }]}
       aside={
         <>
           <span className="tag">namespace {namespace}</span>
-          {Lock !== undefined && <StateBadge state="locked" />}
+          {Lock !== undefined && <StatusBadge state="locked" />}
         </>
       }
       actions={
         <ActionButton
           kind="danger"
-          refusal={variableCan.destroy(stateOf(variable), rights)}
-          onAct={remove}
+          disabledReason={variableDisabledReason.destroy(stateOf(variable), permissions)}
+          onAction={remove}
         >
           Delete…
         </ActionButton>
@@ -116,9 +117,9 @@ function VariableHead({ variable }: { readonly variable: Variable }) {
   )
 }
 
-/** Values are for those who ask for them: somebody may look over a shoulder. */
+/** The items. Values are hidden until the user reveals them. */
 function Items({ variable }: { readonly variable: Variable }) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const [isShown, setShown] = useState(false)
   return (
     <Panel
@@ -136,8 +137,8 @@ function Items({ variable }: { readonly variable: Variable }) {
           </button>
           <ActionButton
             kind="primary"
-            refusal={variableCan.write(stateOf(variable), rights)}
-            onAct={() => navigate(hrefWith({ edit: 'yes' }))}
+            disabledReason={variableDisabledReason.write(stateOf(variable), permissions)}
+            onAction={() => navigate(hrefWith({ edit: 'yes' }))}
           >
             Edit
           </ActionButton>
@@ -147,7 +148,7 @@ function Items({ variable }: { readonly variable: Variable }) {
       <DataTable
         label="Items"
         columns={columnsOf(isShown)}
-        rows={rowsOf(variable.Items)}
+        rows={toRows(variable.Items)}
         keyOf={({ key }) => key}
         empty={null}
       />

@@ -11,7 +11,7 @@ export const CNI_MODE_PREFIX = 'cni/'
 const SPEC_VERSIONS = ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0']
 
 /** Letters that the specification allows for names of networks, and that file names may have. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
+const NETWORK_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 
 /** The settings of one plug-in. It has others, which only the plug-in knows. */
 export const PluginConfig = Type.Object({
@@ -46,7 +46,7 @@ export function parseNetworkConfig(text: string): Result<NetworkConfig, string> 
   }
   if (!objectChecker.Check(parsed)) return err('is not a JSON object')
   const { name, cniVersion } = parsed
-  if (typeof name !== 'string' || !NAME.test(name)) {
+  if (typeof name !== 'string' || !NETWORK_NAME.test(name)) {
     return err('needs a "name" of at most 128 letters, digits, "_", "." and "-"')
   }
   if (typeof cniVersion !== 'string' || !SPEC_VERSIONS.includes(cniVersion)) {
@@ -57,14 +57,14 @@ export function parseNetworkConfig(text: string): Result<NetworkConfig, string> 
 }
 
 function parsePlugins(parsed: Readonly<Record<string, unknown>>): Result<PluginConfig[], string> {
-  const listed: unknown = parsed['plugins'] ?? [parsed]
+  const rawPlugins: unknown = parsed['plugins'] ?? [parsed]
   const max = AGENT_LIMITS.cniPluginsMax
-  if (!Array.isArray(listed) || listed.length === 0 || listed.length > max) {
+  if (!Array.isArray(rawPlugins) || rawPlugins.length === 0 || rawPlugins.length > max) {
     return err(`needs a list "plugins" of 1 to ${max} plug-ins`)
   }
   const plugins: PluginConfig[] = []
-  for (const plugin of listed) {
-    if (!pluginChecker.Check(plugin) || !NAME.test(plugin.type)) {
+  for (const plugin of rawPlugins) {
+    if (!pluginChecker.Check(plugin) || !NETWORK_NAME.test(plugin.type)) {
       return err('needs a "type" for each plug-in, the file name of its program')
     }
     plugins.push(plugin)
@@ -73,7 +73,7 @@ function parsePlugins(parsed: Readonly<Record<string, unknown>>): Result<PluginC
 }
 
 /** The programs that the network needs: its plug-ins, and those that assign addresses for them. */
-export function programsOf({ plugins }: NetworkConfig): readonly string[] {
+export function requiredPrograms({ plugins }: NetworkConfig): readonly string[] {
   const types = plugins.flatMap(({ type, ipam }) => {
     return delegateChecker.Check(ipam) && ipam.type !== '' ? [type, ipam.type] : [type]
   })
@@ -81,6 +81,6 @@ export function programsOf({ plugins }: NetworkConfig): readonly string[] {
 }
 
 /** The name that the network has in a mode `cni/NAME`; undefined for any other mode. */
-export function networkNameIn(mode: string): string | undefined {
+export function networkNameOf(mode: string): string | undefined {
   return mode.startsWith(CNI_MODE_PREFIX) ? mode.slice(CNI_MODE_PREFIX.length) : undefined
 }

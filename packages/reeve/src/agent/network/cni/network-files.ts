@@ -8,34 +8,34 @@ import { isMissing } from '../../store/state-file.ts'
 import { parseNetworkConfig, type NetworkConfig } from './network-config.ts'
 
 /** A list of plug-ins comes before single plug-ins of the same name. */
-const EXTENSIONS = ['.conflist', '.conf', '.json']
+const CONFIG_FILE_EXTENSIONS = ['.conflist', '.conf', '.json']
 
 interface NetworkFile {
   readonly path: string
-  /** Or what is wrong with the file; the text names it. */
+  /** Parsed network, or an error that names the file. */
   readonly network: Result<NetworkConfig, string>
 }
 
 /** The configuration files of a directory, in order; a directory that is missing has none. */
 export async function readNetworkFiles(directory: string): Promise<readonly NetworkFile[]> {
   const names = (await listDirectory(directory)).filter((name) =>
-    EXTENSIONS.includes(extname(name)),
+    CONFIG_FILE_EXTENSIONS.includes(extname(name)),
   )
-  const sorted = EXTENSIONS.flatMap((extension) =>
+  const sorted = CONFIG_FILE_EXTENSIONS.flatMap((extension) =>
     names.filter((name) => extname(name) === extension).toSorted(),
   )
-  const known = new Map<string, string>()
+  const pathsByNetwork = new Map<string, string>()
   const files: NetworkFile[] = []
   for (const [index, name] of sorted.entries()) {
     const path = join(directory, name)
-    const found = await readNetwork(path, index)
-    const other = found.ok ? known.get(found.value.name) : undefined
-    if (other !== undefined) {
-      files.push({ path, network: err(`${path} describes the same network as ${other}`) })
+    const config = await readNetworkFile(path, index)
+    const earlierPath = config.ok ? pathsByNetwork.get(config.value.name) : undefined
+    if (earlierPath !== undefined) {
+      files.push({ path, network: err(`${path} describes the same network as ${earlierPath}`) })
       continue
     }
-    if (found.ok) known.set(found.value.name, path)
-    files.push({ path, network: found.ok ? found : err(`${path} ${found.error}`) })
+    if (config.ok) pathsByNetwork.set(config.value.name, path)
+    files.push({ path, network: config.ok ? config : err(`${path} ${config.error}`) })
   }
   return files
 }
@@ -49,13 +49,16 @@ async function listDirectory(directory: string): Promise<readonly string[]> {
   }
 }
 
-async function readNetwork(path: string, index: number): Promise<Result<NetworkConfig, string>> {
+async function readNetworkFile(
+  path: string,
+  index: number,
+): Promise<Result<NetworkConfig, string>> {
   const { cniConfigFilesMax: filesMax, cniConfigBytesMax: bytesMax } = AGENT_LIMITS
   if (index >= filesMax) return err(`is not read: the directory has more than ${filesMax} files`)
   try {
-    const found = await stat(path)
-    if (!found.isFile()) return err('is not a file')
-    if (found.size > bytesMax) return err(`is larger than ${bytesMax / 1024} KiB`)
+    const stats = await stat(path)
+    if (!stats.isFile()) return err('is not a file')
+    if (stats.size > bytesMax) return err(`is larger than ${bytesMax / 1024} KiB`)
     return parseNetworkConfig(await readFile(path, 'utf8'))
   } catch (thrown) {
     return err(`cannot be read: ${errorMessage(thrown)}`)
@@ -63,7 +66,7 @@ async function readNetwork(path: string, index: number): Promise<Result<NetworkC
 }
 
 /** The first executable of the name in the directories. */
-export async function findProgram(
+export async function findPluginProgram(
   name: string,
   directories: readonly string[],
 ): Promise<Result<string, string>> {

@@ -8,7 +8,7 @@ import { NetworkConfig } from './network-config.ts'
 import type { Attachment } from './plugin-call.ts'
 import { isPluginResult, type PluginResult } from './plugin-result.ts'
 
-/** What was asked of plug-ins for an allocation, and what they answered. */
+/** Attachment of an allocation and the result of its plug-ins. */
 export interface NetworkRecord extends Attachment {
   /** Null until all plug-ins have succeeded. */
   readonly result: PluginResult | null
@@ -30,12 +30,12 @@ const recordChecker = Compile(
   }),
 )
 
-const SUFFIX = '.json'
+const RECORD_SUFFIX = '.json'
 
 /**
- * One file for each allocation. It holds the configuration as it was used: DEL must be asked of the
- * plug-ins that were asked for ADD, whatever the operator changed meanwhile. Writes for one
- * allocation are made one after the other by their caller.
+ * One file per allocation. It contains the configuration that was used for ADD, because DEL must
+ * run the same plug-ins even if the operator changed the configuration. Callers serialize writes
+ * for one allocation.
  */
 export class NetworkRecords {
   readonly #directory: string
@@ -45,16 +45,16 @@ export class NetworkRecords {
     this.#directory = directory
   }
 
-  async open(): Promise<void> {
+  async load(): Promise<void> {
     const names = await readdir(this.#directory).catch((thrown: unknown) => {
       if (isMissing(thrown)) return []
       throw thrown
     })
     for (const name of names) {
-      // Others are left from writes that a crash ended.
-      if (name.startsWith('.') || !name.endsWith(SUFFIX)) continue
-      const id = name.slice(0, -SUFFIX.length)
-      this.#records.set(id, readRecord(await readStateFile(this.#path(id)), this.#path(id)))
+      // Other files are remains of writes that a crash interrupted.
+      if (name.startsWith('.') || !name.endsWith(RECORD_SUFFIX)) continue
+      const id = name.slice(0, -RECORD_SUFFIX.length)
+      this.#records.set(id, parseRecord(await readStateFile(this.#path(id)), this.#path(id)))
     }
   }
 
@@ -76,13 +76,13 @@ export class NetworkRecords {
   }
 
   #path(allocationId: string): string {
-    return join(this.#directory, `${allocationId}${SUFFIX}`)
+    return join(this.#directory, `${allocationId}${RECORD_SUFFIX}`)
   }
 }
 
-function readRecord(stored: unknown, path: string): NetworkRecord {
-  const isKnown = recordChecker.Check(stored)
-  if (isKnown && stored.result === null) return { ...stored, result: null }
-  if (isKnown && isPluginResult(stored.result)) return { ...stored, result: stored.result }
+function parseRecord(stored: unknown, path: string): NetworkRecord {
+  const isRecord = recordChecker.Check(stored)
+  if (isRecord && stored.result === null) return { ...stored, result: null }
+  if (isRecord && isPluginResult(stored.result)) return { ...stored, result: stored.result }
   throw new Fault('agent-state', `${path} is not what the agent writes`)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PluginCall } from './plugin-call.ts'
-import { pluginEnvironment, pluginInput, takesResultInDelete } from './plugin-call.ts'
+import { pluginEnvironment, pluginInput, supportsPrevResultInDelete } from './plugin-call.ts'
 
 const portmap = { type: 'portmap', capabilities: { portMappings: true }, snat: true }
 const network = { name: 'own', cniVersion: '1.0.0', plugins: [portmap] }
@@ -19,7 +19,7 @@ function aCall(fields: Partial<PluginCall> = {}, ports: PluginCall['attachment']
   } satisfies PluginCall
 }
 
-test('a plug-in is told what to do by its environment', () => {
+test('a plug-in gets its command through the environment', () => {
   assert.deepEqual(pluginEnvironment(aCall()), {
     CNI_COMMAND: 'ADD',
     CNI_CONTAINERID: 'alloc-1',
@@ -78,6 +78,8 @@ for (const [name, call, wanted] of inputs)
 
 test('DEL has a result since version 0.4.0', () => {
   const versions = ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0']
-  const taking = versions.filter((cniVersion) => takesResultInDelete({ ...network, cniVersion }))
+  const taking = versions.filter((cniVersion) =>
+    supportsPrevResultInDelete({ ...network, cniVersion }),
+  )
   assert.deepEqual(taking, ['0.4.0', '1.0.0', '1.1.0'])
 })

@@ -5,7 +5,7 @@ import { INTERFACE_NAME, type PluginResult } from './plugin-result.ts'
 
 export type PluginCommand = 'ADD' | 'DEL'
 
-/** What stays the same for all plug-ins of an allocation, from ADD to DEL. */
+/** Data of an allocation that all its plug-in calls share, from ADD to DEL. */
 export interface Attachment {
   readonly network: NetworkConfig
   readonly args: Readonly<Record<string, string>>
@@ -20,9 +20,9 @@ export interface PluginCall {
   readonly allocationId: string
   /** Empty where the namespace is gone. */
   readonly namespacePath: string
-  /** Where plug-ins are found. */
+  /** Directories that are searched for plug-ins. */
   readonly directories: readonly string[]
-  /** In ADD that of the plug-in before, in DEL that of all. */
+  /** In ADD the result of the previous plug-in, in DEL that of the last. */
   readonly prevResult: PluginResult | undefined
 }
 
@@ -43,8 +43,8 @@ export function pluginEnvironment(call: PluginCall): Record<string, string> {
 }
 
 /**
- * What a plug-in reads: its settings as they are in the file, completed with name and version of
- * the network, the result so far, and what it declares in `capabilities` to want of the allocation.
+ * Standard input of a plug-in: its settings from the file, name and version of the network, the
+ * previous result, and the runtime configuration that its `capabilities` request.
  */
 export function pluginInput({ plugin, attachment, prevResult }: PluginCall): string {
   const { network, ports } = attachment
@@ -70,7 +70,7 @@ function portMappings(ports: readonly TaskPort[]): readonly object[] {
   )
 }
 
-/** Plug-ins of earlier versions know no result in DEL. */
-export function takesResultInDelete({ cniVersion }: NetworkConfig): boolean {
+/** Whether DEL accepts a result; plug-ins of earlier versions do not. */
+export function supportsPrevResultInDelete({ cniVersion }: NetworkConfig): boolean {
   return !cniVersion.startsWith('0.3.')
 }

@@ -10,13 +10,15 @@ import type { AllocationNetwork } from '../allocation-network.ts'
 export const INTERFACE_NAME = 'eth0'
 
 /** Programs of some languages print null for an empty list. */
-const listOf = <T extends TSchema>(element: T) =>
+const nullableListOf = <T extends TSchema>(element: T) =>
   Type.Optional(Type.Union([Type.Null(), Type.Array(element)]))
 
 /** The result of an ADD, in the form of the specification's versions 0.3.0 to 1.1.0. */
 const PluginResult = Type.Object({
-  interfaces: listOf(Type.Object({ name: Type.String(), sandbox: Type.Optional(Type.String()) })),
-  ips: listOf(
+  interfaces: nullableListOf(
+    Type.Object({ name: Type.String(), sandbox: Type.Optional(Type.String()) }),
+  ),
+  ips: nullableListOf(
     Type.Object({
       /** With the length of its network: `10.1.0.5/16`. */
       address: Type.String(),
@@ -26,10 +28,10 @@ const PluginResult = Type.Object({
   ),
   dns: Type.Optional(
     Type.Object({
-      nameservers: listOf(Type.String()),
+      nameservers: nullableListOf(Type.String()),
       domain: Type.Optional(Type.String()),
-      search: listOf(Type.String()),
-      options: listOf(Type.String()),
+      search: nullableListOf(Type.String()),
+      options: nullableListOf(Type.String()),
     }),
   ),
 })
@@ -44,7 +46,7 @@ const errorChecker = Compile(
   }),
 )
 
-/** The value is handed on to the next plug-in as it came, with fields that nobody here reads. */
+/** Parses the result. Unknown fields are kept and passed to the next plug-in. */
 export function parsePluginResult(text: string): Result<PluginResult, string> {
   const parsed = parseJson(text)
   return resultChecker.Check(parsed) ? ok(parsed) : err('printed no valid result')
@@ -54,13 +56,13 @@ export function isPluginResult(value: unknown): value is PluginResult {
   return resultChecker.Check(value)
 }
 
-/** What a plug-in that failed says about it; undefined where it printed no error object. */
-export function pluginErrorText(output: string): string | undefined {
+/** Error message that a failed plug-in printed; undefined if it printed no error object. */
+export function pluginErrorMessage(output: string): string | undefined {
   const parsed = parseJson(output)
   if (!errorChecker.Check(parsed)) return undefined
   const { code, msg, details = '' } = parsed
-  const text = details === '' ? msg : `${msg}; ${details}`
-  return `${truncateText(text, AGENT_LIMITS.cniErrorCharsMax)} (code ${code})`
+  const message = details === '' ? msg : `${msg}; ${details}`
+  return `${truncateText(message, AGENT_LIMITS.cniErrorCharsMax)} (code ${code})`
 }
 
 function parseJson(text: string): unknown {
@@ -71,30 +73,30 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Where the allocation is in its network. Addresses of devices outside do not count. */
+/** Network of the allocation. Addresses of interfaces outside the namespace are ignored. */
 export function networkFromResult(
   { interfaces, ips, dns }: PluginResult,
   namespacePath: string,
 ): AllocationNetwork {
-  const inside = (ips ?? []).flatMap(({ address, interface: index }) => {
+  const addresses = (ips ?? []).flatMap(({ address, interface: index }) => {
     const device = interfaces?.[index ?? -1]
     const isOutside = device !== undefined && (device.sandbox ?? '') === ''
     const host = address.split('/')[0] ?? ''
     return isOutside ? [] : [{ host, name: device?.name ?? INTERFACE_NAME }]
   })
-  const v4 = inside.find(({ host }) => isIPv4(host))
-  const v6 = inside.find(({ host }) => isIPv6(host))
+  const v4 = addresses.find(({ host }) => isIPv4(host))
+  const v6 = addresses.find(({ host }) => isIPv6(host))
   const servers = dns?.nameservers ?? []
   const searches = dns?.search ?? []
   const options = dns?.options ?? []
   // `domain` is the older way to say where short names are searched.
-  const search = searches.length === 0 && dns?.domain ? [dns.domain] : searches
-  const isDnsGiven = servers.length + search.length + options.length > 0
+  const searchDomains = searches.length === 0 && dns?.domain ? [dns.domain] : searches
+  const hasDns = servers.length + searchDomains.length + options.length > 0
   return {
     namespacePath,
     address: v4?.host ?? '',
     addressIPv6: v6?.host ?? '',
     interfaceName: (v4 ?? v6)?.name ?? INTERFACE_NAME,
-    dns: isDnsGiven ? { servers, searches: search, options } : undefined,
+    dns: hasDns ? { servers, searches: searchDomains, options } : undefined,
   }
 }

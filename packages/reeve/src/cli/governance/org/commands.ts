@@ -1,4 +1,4 @@
-import { AUDIT_FLAGS } from '../../audit/flags.ts'
+import { AUDIT_FILTER_FLAGS } from '../../audit/flags.ts'
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
 import { ORGANIZATION_FLAG } from '../organization.ts'
 
@@ -105,7 +105,7 @@ export const orgCommands: readonly CommandSpec[] = [
     details: 'For owners and the organization token. Includes denied requests.',
     examples: [{ line: 'reeve org audit acme --since 1h', says: 'the last hour' }],
     args: [NAME],
-    flags: AUDIT_FLAGS,
+    flags: AUDIT_FILTER_FLAGS,
     isRead: true,
     load: async () => (await import('../../audit/audit.ts')).runOrgAudit,
   },

@@ -1,27 +1,27 @@
 import { v2 } from '@reeve/contract'
-import { included, resource, toMany } from '@reeve/sdk'
-import type { Invocation } from '../../command.ts'
+import { includedResources, resource, toMany } from '@reeve/sdk'
+import type { CommandContext } from '../../command.ts'
 import { confirm } from '../../confirm.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
-import { table } from '../../output/table.ts'
+import { renderTable } from '../../output/table.ts'
 import { agoFromIso } from '../../output/time.ts'
-import { chooseOne } from '../../prefix.ts'
+import { resolveOne } from '../../prefix.ts'
 import { findTeam } from '../find.ts'
-import { organizationOf } from '../organization.ts'
-import { given } from '../texts.ts'
+import { resolveOrganization } from '../organization.ts'
+import { omitUndefined } from '../texts.ts'
 
-/** A membership with the names of what it joins. */
+/** A membership with the names of its user and teams. */
 interface Member {
   readonly membership: v2.OrganizationMembership
   readonly username: string
   readonly teams: readonly string[]
 }
 
-/** `org member list`: who belongs to an organization, and who is asked to. */
-export async function runOrgMemberList(invocation: Invocation): Promise<number> {
+/** `org member list`: lists members and pending invitations. */
+export async function runOrgMemberList(invocation: CommandContext): Promise<number> {
   const { flags, host, output } = invocation
-  const members = await membersOf(invocation, {
-    q: flags.text('search'),
+  const members = await listMembers(invocation, {
+    q: flags.string('search'),
     'filter[status]': flags.oneOf('status', v2.MEMBERSHIP_STATUSES),
   })
   const rows = members.map(({ membership: { id, attributes }, username, teams }) => [
@@ -32,12 +32,12 @@ export async function runOrgMemberList(invocation: Invocation): Promise<number> 
     agoFromIso(attributes['created-at'], host.nowMs()),
     id,
   ])
-  output.show(
+  output.print(
     members.map(({ membership }) => membership),
     () =>
       rows.length === 0
         ? 'There is no such member. "reeve org member add EMAIL" invites somebody.'
-        : table(['Email', 'Username', 'Status', 'Teams', 'Since', 'ID'], rows),
+        : renderTable(['Email', 'Username', 'Status', 'Teams', 'Since', 'ID'], rows),
   )
   return EXIT_CODES.ok
 }
@@ -47,15 +47,22 @@ interface MemberQuery {
   readonly 'filter[status]'?: (typeof v2.MEMBERSHIP_STATUSES)[number] | undefined
 }
 
-async function membersOf(invocation: Invocation, query: MemberQuery): Promise<readonly Member[]> {
+async function listMembers(
+  invocation: CommandContext,
+  query: MemberQuery,
+): Promise<readonly Member[]> {
   const pages = invocation.client.eachPage('listOrganizationMemberships', {
-    params: await organizationOf(invocation),
+    params: await resolveOrganization(invocation),
     query: { ...query, include: 'user,teams' },
   })
   const members: Member[] = []
   for await (const { data: page } of pages) {
-    const users = new Map(included(page, 'users').map((one) => [one.id, one.attributes.username]))
-    const teams = new Map(included(page, 'teams').map((one) => [one.id, one.attributes.name]))
+    const users = new Map(
+      includedResources(page, 'users').map((one) => [one.id, one.attributes.username]),
+    )
+    const teams = new Map(
+      includedResources(page, 'teams').map((one) => [one.id, one.attributes.name]),
+    )
     members.push(
       ...page.data.map((membership) => ({
         membership,
@@ -67,47 +74,47 @@ async function membersOf(invocation: Invocation, query: MemberQuery): Promise<re
   return members
 }
 
-/** `org member add EMAIL`: whoever is reached there may accept. */
-export async function runOrgMemberAdd(invocation: Invocation): Promise<number> {
+/** `org member add EMAIL`: invites a user by email. */
+export async function runOrgMemberAdd(invocation: CommandContext): Promise<number> {
   const { args, client, flags, output } = invocation
   const [email = ''] = args
-  const params = await organizationOf(invocation)
+  const params = await resolveOrganization(invocation)
   const teams = await Promise.all(
-    flags.texts('team').map(async (team) => (await findTeam(invocation, team)).id),
+    flags.strings('team').map(async (team) => (await findTeam(invocation, team)).id),
   )
   const { data } = await client.v2.createOrganizationMembership({
     params,
     body: resource(
       'organization-memberships',
       { email },
-      given({ teams: teams.length === 0 ? undefined : toMany('teams', teams) }),
+      omitUndefined({ teams: teams.length === 0 ? undefined : toMany('teams', teams) }),
     ),
   })
   const { organization_name: name } = params
-  output.show(data.data, () => `${email} is invited to organization "${name}".`)
+  output.print(data.data, () => `${email} is invited to organization "${name}".`)
   return EXIT_CODES.ok
 }
 
 /** `org member remove MEMBER`: by username or email. */
-export async function runOrgMemberRemove(invocation: Invocation): Promise<number> {
+export async function runOrgMemberRemove(invocation: CommandContext): Promise<number> {
   const { args, client, output } = invocation
-  const [wanted = ''] = args
-  const found = (await membersOf(invocation, { q: wanted })).filter(
+  const [input = ''] = args
+  const found = (await listMembers(invocation, { q: input })).filter(
     ({ membership, username }) =>
-      membership.attributes.email.toLowerCase() === wanted.toLowerCase() || username === wanted,
+      membership.attributes.email.toLowerCase() === input.toLowerCase() || username === input,
   )
-  const { membership } = chooseOne({
+  const { membership } = resolveOne({
     noun: 'member',
-    given: wanted,
-    found,
+    input: input,
+    matches: found,
     idOf: ({ username }) => username,
     describe: (one) => `${one.username}  ${one.membership.attributes.email}`,
-    lists: 'reeve org member list',
+    listCommand: 'reeve org member list',
   })
-  const { organization_name: name } = await organizationOf(invocation)
-  await confirm(invocation, `Take ${wanted} out of organization "${name}" and all its teams?`)
+  const { organization_name: name } = await resolveOrganization(invocation)
+  await confirm(invocation, `Take ${input} out of organization "${name}" and all its teams?`)
   const params = { organization_membership_id: membership.id }
   await client.v2.deleteOrganizationMembership({ params })
-  output.say(`${wanted} no longer belongs to organization "${name}".`)
+  output.printLine(`${input} no longer belongs to organization "${name}".`)
   return EXIT_CODES.ok
 }

@@ -11,7 +11,7 @@ const MEMBERS: readonly FlagSpec[] = [
     usage: '--jobs-of <NAMESPACE>',
     help: 'apply the set to the jobs of this namespace',
     isRepeated: true,
-    completes: 'namespace',
+    completionKind: 'namespace',
   },
   { usage: '--except-project <PROJECT>', help: 'exclude this project', isRepeated: true },
   {
@@ -136,7 +136,7 @@ export const policySetCommands: readonly CommandSpec[] = [
     ],
     args: [
       SET,
-      { usage: '<ARCHIVE>', help: 'a tar.gz; "-" reads standard input', completes: 'file' },
+      { usage: '<ARCHIVE>', help: 'a tar.gz; "-" reads standard input', completionKind: 'file' },
     ],
     flags: [ORGANIZATION_FLAG],
     isRead: true,

@@ -1,10 +1,10 @@
 import { toMany } from '@reeve/sdk'
-import type { Invocation } from '../../command.ts'
+import type { CommandContext } from '../../command.ts'
 import { UsageError } from '../../failure.ts'
 import { findPolicy, findPolicySet, findProject, findWorkspace } from '../find.ts'
-import { showPolicySet } from './policy-set.ts'
+import { printPolicySet } from './policy-set.ts'
 
-/** The ids of everything that the flags name. */
+/** IDs of the policies and scope members named by flags. */
 export interface MemberIds {
   readonly policies: readonly string[]
   readonly projects: readonly string[]
@@ -14,52 +14,52 @@ export interface MemberIds {
   readonly 'workspace-exclusions': readonly string[]
 }
 
-export async function memberIds(invocation: Invocation): Promise<MemberIds> {
+export async function resolveMemberIds(invocation: CommandContext): Promise<MemberIds> {
   const { flags } = invocation
   const idsOf = async (
     flag: string,
-    find: (invocation: Invocation, given: string) => Promise<{ readonly id: string }>,
+    find: (invocation: CommandContext, given: string) => Promise<{ readonly id: string }>,
   ): Promise<readonly string[]> => {
-    const found = flags.texts(flag).map((given) => find(invocation, given))
+    const found = flags.strings(flag).map((given) => find(invocation, given))
     return (await Promise.all(found)).map(({ id }) => id)
   }
   return {
     policies: await idsOf('policy', findPolicy),
     projects: await idsOf('project', findProject),
     workspaces: await idsOf('workspace', findWorkspace),
-    namespaces: flags.texts('jobs-of'),
+    namespaces: flags.strings('jobs-of'),
     'project-exclusions': await idsOf('except-project', findProject),
     'workspace-exclusions': await idsOf('except-workspace', findWorkspace),
   }
 }
 
-type Change = 'add' | 'remove'
+type ChangeKind = 'add' | 'remove'
 
-export async function runPolicySetAdd(invocation: Invocation): Promise<number> {
-  return await change(invocation, 'add')
+export async function runPolicySetAdd(invocation: CommandContext): Promise<number> {
+  return await changeMembers(invocation, 'add')
 }
 
-export async function runPolicySetRemove(invocation: Invocation): Promise<number> {
-  return await change(invocation, 'remove')
+export async function runPolicySetRemove(invocation: CommandContext): Promise<number> {
+  return await changeMembers(invocation, 'remove')
 }
 
-async function change(invocation: Invocation, how: Change): Promise<number> {
+async function changeMembers(invocation: CommandContext, how: ChangeKind): Promise<number> {
   const { id } = await findPolicySet(invocation, invocation.args[0] ?? '')
-  const members = await memberIds(invocation)
+  const members = await resolveMemberIds(invocation)
   const isNothing = Object.values(members).every((ids) => ids.length === 0)
   if (isNothing) throw new UsageError('Name what is meant: --policy, --project, --jobs-of …')
-  for (const send of callsOf(invocation, { members, how, setId: id })) await send()
-  return await showPolicySet(invocation, id)
+  for (const send of membershipCalls(invocation, { members, how, setId: id })) await send()
+  return await printPolicySet(invocation, id)
 }
 
-interface Wish {
+interface MembershipChange {
   readonly members: MemberIds
-  readonly how: Change
+  readonly how: ChangeKind
   readonly setId: string
 }
 
-/** One call for each kind of member that was named. */
-function callsOf({ client }: Invocation, { members, how, setId }: Wish) {
+/** Returns one request per kind of member named by flags. */
+function membershipCalls({ client }: CommandContext, { members, how, setId }: MembershipChange) {
   const { v2: api } = client
   const params = { policy_set_id: setId }
   const isAdd = how === 'add'

@@ -5,7 +5,7 @@ const POLICY: ArgumentSpec = { usage: '<POLICY>', help: 'the name or id of a pol
 const FILE: ArgumentSpec = {
   usage: '<FILE>',
   help: 'a file with the source; "-" reads standard input',
-  completes: 'file',
+  completionKind: 'file',
 }
 
 const SETTINGS: readonly FlagSpec[] = [
@@ -22,7 +22,7 @@ const TRIAL: readonly FlagSpec[] = [
   {
     usage: '--code <FILE>',
     help: 'evaluate this source instead of the stored one',
-    completes: 'file',
+    completionKind: 'file',
   },
   {
     usage: '--param <KEY=VALUE>',
@@ -150,7 +150,10 @@ export const policyCommands: readonly CommandSpec[] = [
       },
       { line: 'reeve policy try limits job.json --param most=3', says: 'with a parameter' },
     ],
-    args: [POLICY, { usage: '<INPUT>', help: 'JSON; "-" reads standard input', completes: 'file' }],
+    args: [
+      POLICY,
+      { usage: '<INPUT>', help: 'JSON; "-" reads standard input', completionKind: 'file' },
+    ],
     flags: TRIAL,
     isRead: true,
     load: async () => (await import('./trial.ts')).runPolicyTry,

@@ -1,19 +1,19 @@
-import { included, type ItemOf } from '@reeve/sdk'
-import type { Invocation } from '../../command.ts'
+import { includedResources, type ItemOf } from '@reeve/sdk'
+import type { CommandContext } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
-import { knownFields } from '../../output/known-fields.ts'
+import { renderNonEmptyFields } from '../../output/known-fields.ts'
 import { findProject } from '../find.ts'
-import { organizationOf } from '../organization.ts'
-import { tagsText } from '../tags.ts'
-import { onText, showList } from '../texts.ts'
+import { resolveOrganization } from '../organization.ts'
+import { formatTags } from '../tags.ts'
+import { enabledNames, printList } from '../texts.ts'
 
-export async function runProjectList(invocation: Invocation): Promise<number> {
+export async function runProjectList(invocation: CommandContext): Promise<number> {
   const { client, flags } = invocation
   const projects = client.pages('listProjects', {
-    params: await organizationOf(invocation),
-    query: { q: flags.text('search') },
+    params: await resolveOrganization(invocation),
+    query: { q: flags.string('search') },
   })
-  return await showList(invocation, projects, {
+  return await printList(invocation, projects, {
     heading: ['Name', 'Workspaces', 'Teams', 'ID', 'Description'],
     row: ({ id, attributes }) => [
       attributes.name,
@@ -26,27 +26,27 @@ export async function runProjectList(invocation: Invocation): Promise<number> {
   })
 }
 
-export async function runProjectShow(invocation: Invocation): Promise<number> {
+export async function runProjectShow(invocation: CommandContext): Promise<number> {
   const { id } = await findProject(invocation, invocation.args[0] ?? '')
-  return await showProject(invocation, id)
+  return await printProject(invocation, id)
 }
 
 type Project = ItemOf<'listProjects'>
 
-/** As it is now, with the tags that hold for it. */
-export async function showProject(invocation: Invocation, projectId: string): Promise<number> {
+/** Prints the current project with its effective tags. */
+export async function printProject(invocation: CommandContext, projectId: string): Promise<number> {
   const { client, output } = invocation
   const { data } = await client.v2.readProject({
     params: { project_id: projectId },
     query: { include: 'effective_tag_bindings' },
   })
-  const tags = tagsText(included(data, 'effective-tag-bindings'))
-  output.show(data, () => projectText(data.data, tags))
+  const tags = formatTags(includedResources(data, 'effective-tag-bindings'))
+  output.print(data, () => projectText(data.data, tags))
   return EXIT_CODES.ok
 }
 
 function projectText({ id, attributes }: Project, tags: string): string {
-  return knownFields([
+  return renderNonEmptyFields([
     ['Name', attributes.name],
     ['ID', id],
     ['Description', attributes.description ?? ''],
@@ -56,6 +56,6 @@ function projectText({ id, attributes }: Project, tags: string): string {
     ['Teams', String(attributes['team-count'])],
     ['Idle workspaces go after', attributes['auto-destroy-activity-duration'] ?? ''],
     ['Created', attributes['created-at']],
-    ['Permissions', onText(attributes.permissions)],
+    ['Permissions', enabledNames(attributes.permissions)],
   ])
 }

@@ -6,7 +6,7 @@ const WORKSPACE: ArgumentSpec = { usage: '<WORKSPACE>', help: 'the name or ID of
 const PLAN: ArgumentSpec = {
   usage: '<PLAN>',
   help: 'a plan in JSON format; "-" reads standard input',
-  completes: 'file',
+  completionKind: 'file',
 }
 const COMMENT: FlagSpec = { usage: '--comment <TEXT>', help: 'comment, stored with the run' }
 

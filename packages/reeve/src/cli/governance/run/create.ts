@@ -1,31 +1,33 @@
 import { v2 } from '@reeve/contract'
-import { ApiError, isPassing, resource, toOne } from '@reeve/sdk'
-import type { Invocation } from '../../command.ts'
+import { ApiError, isTransient, resource, toOne } from '@reeve/sdk'
+import type { CommandContext } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
-import { fileBytes } from '../../input.ts'
+import { readFileOrStdin } from '../../input.ts'
 import { findWorkspace } from '../find.ts'
-import { given } from '../texts.ts'
-import { showRun, STOPPED_BY_POLICY } from './run.ts'
+import { omitUndefined } from '../texts.ts'
+import { printRun, BLOCKED_BY_POLICY } from './run.ts'
 
-/** Seconds of one question; it is asked again until there is an answer. */
-const WAIT_SECONDS = 30
+/** Duration of one long-polling request; requests are repeated until the run settles. */
+const WAIT_SECONDS_PER_REQUEST = 30
 
-/** In all others nothing happens before somebody decides, if ever. */
-const MOVING: readonly v2.RunStatus[] = [
+/** Statuses that change without a user action. */
+const IN_PROGRESS: readonly v2.RunStatus[] = [
   'pending',
   'planning',
   'post_plan_running',
   'policy_checking',
 ]
 
-/** `run create WORKSPACE PLAN`: makes the run, uploads its plan, waits for the policies. */
-export async function runRunCreate(invocation: Invocation): Promise<number> {
+/**
+ * `run create WORKSPACE PLAN`: creates a run, uploads its plan and waits for the policy results.
+ */
+export async function runRunCreate(invocation: CommandContext): Promise<number> {
   const { client, flags, output } = invocation
   const [name = '', file = ''] = invocation.args
-  const plan = await fileBytes(invocation, file, { bytesMax: v2.PLAN_UPLOAD_BYTES_MAX })
+  const plan = await readFileOrStdin(invocation, file, { bytesMax: v2.PLAN_UPLOAD_BYTES_MAX })
   const { id } = await findWorkspace(invocation, name)
-  const attributes = given({
-    message: flags.text('message'),
+  const attributes = omitUndefined({
+    message: flags.string('message'),
     'plan-only': flags.has('plan-only') || undefined,
     'auto-apply': flags.has('auto-apply') || undefined,
   })
@@ -33,38 +35,39 @@ export async function runRunCreate(invocation: Invocation): Promise<number> {
     body: resource('runs', attributes, { workspace: toOne('workspaces', id) }),
   })
   const run = data.data
-  output.note(`Run ${run.id} is made; its plan is judged.`)
-  await upload(invocation, { runId: run.id, planId: run.relationships.plan.data.id, plan })
+  output.printNotice(`Run ${run.id} is made; its plan is judged.`)
+  await uploadPlan(invocation, { runId: run.id, planId: run.relationships.plan.data.id, plan })
   for (;;) {
-    const { data: seen } = await client.v2.readRun({
+    const { data: current } = await client.v2.readRun({
       params: { run_id: run.id },
-      query: { wait: WAIT_SECONDS },
+      query: { wait: WAIT_SECONDS_PER_REQUEST },
       timeoutMs: 0,
     })
-    if (!MOVING.includes(seen.data.attributes.status)) break
+    if (!IN_PROGRESS.includes(current.data.attributes.status)) break
   }
-  const { attributes: judged } = await showRun(invocation, run.id)
-  if (STOPPED_BY_POLICY.includes(judged.status)) {
-    output.note(`Policies stop it. "reeve run override ${run.id}" passes those that give way.`)
+  const { attributes: evaluated } = await printRun(invocation, run.id)
+  if (BLOCKED_BY_POLICY.includes(evaluated.status)) {
+    output.printNotice(
+      `Policies stop it. "reeve run override ${run.id}" passes those that give way.`,
+    )
     return EXIT_CODES.refusedByPolicy
   }
-  return judged.status === 'errored' ? EXIT_CODES.refusedByPolicy : EXIT_CODES.ok
+  return evaluated.status === 'errored' ? EXIT_CODES.refusedByPolicy : EXIT_CODES.ok
 }
 
 /**
- * A run whose plan is refused would wait for another one for ever, and nobody means to send it. One
- * whose plan did not arrive is left alone: a server that is away cannot be told of it, and one that
- * is busy may have taken it.
+ * Uploads the plan. If the server rejects it, the run is canceled, because it would wait for a plan
+ * forever. If the upload fails in transit, the run is kept: the server may have received the plan.
  */
-async function upload(
-  { client, output }: Invocation,
+async function uploadPlan(
+  { client, output }: CommandContext,
   { runId, planId, plan }: { runId: string; planId: string; plan: Uint8Array },
 ): Promise<void> {
   try {
     await client.v2.uploadPlan({ params: { plan_id: planId }, body: plan })
   } catch (thrown) {
-    if (isPassing(thrown)) {
-      output.note(
+    if (isTransient(thrown)) {
+      output.printNotice(
         `Its plan may not have arrived. "reeve run show ${runId}" tells what became of it, ` +
           `"reeve run cancel ${runId}" ends it.`,
       )
@@ -75,7 +78,7 @@ async function upload(
       () => true,
       () => false,
     )
-    output.note(
+    output.printNotice(
       isCanceled
         ? `Its plan is refused, and run ${runId} is canceled.`
         : `Its plan is refused. "reeve run cancel ${runId}" ends run ${runId}, which waits for one.`,

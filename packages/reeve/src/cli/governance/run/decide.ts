@@ -1,38 +1,43 @@
-import type { Invocation } from '../../command.ts'
+import type { CommandContext } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
-import { CommandFailure } from '../../failure.ts'
-import { given } from '../texts.ts'
-import { showRun } from './run.ts'
+import { CommandError } from '../../failure.ts'
+import { omitUndefined } from '../texts.ts'
+import { printRun } from './run.ts'
 
-type Decision = 'applyRun' | 'cancelRun' | 'discardRun' | 'forceCancelRun'
+type RunAction = 'applyRun' | 'cancelRun' | 'discardRun' | 'forceCancelRun'
 
-async function decide(invocation: Invocation, decision: Decision): Promise<number> {
+async function performAction(invocation: CommandContext, decision: RunAction): Promise<number> {
   const { args, client, flags } = invocation
   const [runId = ''] = args
-  const body = given({ comment: flags.text('comment') })
+  const body = omitUndefined({ comment: flags.string('comment') })
   await client.v2[decision]({ params: { run_id: runId }, body })
-  await showRun(invocation, runId)
+  await printRun(invocation, runId)
   return EXIT_CODES.ok
 }
 
-export async function runRunApply(invocation: Invocation): Promise<number> {
-  return await decide(invocation, 'applyRun')
+export async function runRunApply(invocation: CommandContext): Promise<number> {
+  return await performAction(invocation, 'applyRun')
 }
 
-export async function runRunDiscard(invocation: Invocation): Promise<number> {
-  return await decide(invocation, 'discardRun')
+export async function runRunDiscard(invocation: CommandContext): Promise<number> {
+  return await performAction(invocation, 'discardRun')
 }
 
-export async function runRunCancel(invocation: Invocation): Promise<number> {
-  return await decide(invocation, invocation.flags.has('force') ? 'forceCancelRun' : 'cancelRun')
+export async function runRunCancel(invocation: CommandContext): Promise<number> {
+  return await performAction(
+    invocation,
+    invocation.flags.has('force') ? 'forceCancelRun' : 'cancelRun',
+  )
 }
 
-/** Native policies and the others are overridden in two places; a person means both. */
-export async function runRunOverride(invocation: Invocation): Promise<number> {
+/**
+ * `run override`: overrides failed policy checks (native policies) and task stages (OPA policies).
+ */
+export async function runRunOverride(invocation: CommandContext): Promise<number> {
   const { client, flags } = invocation
   const [runId = ''] = invocation.args
   const params = { run_id: runId }
-  const body = given({ comment: flags.text('comment') })
+  const body = omitUndefined({ comment: flags.string('comment') })
   let count = 0
   for await (const check of client.pages('listPolicyChecks', { params })) {
     if (!check.attributes.actions['is-overridable']) continue
@@ -45,10 +50,10 @@ export async function runRunOverride(invocation: Invocation): Promise<number> {
     count += 1
   }
   if (count === 0) {
-    throw new CommandFailure(`Nothing of run ${runId} can be overridden.`, {
+    throw new CommandError(`Nothing of run ${runId} can be overridden.`, {
       hint: 'It passed, or a hard level stopped it: see "reeve run show".',
     })
   }
-  await showRun(invocation, runId)
+  await printRun(invocation, runId)
   return EXIT_CODES.ok
 }

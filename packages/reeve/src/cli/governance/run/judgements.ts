@@ -1,21 +1,24 @@
 import type { ItemOf } from '@reeve/sdk'
 import type { v2 } from '@reeve/contract'
-import type { Invocation } from '../../command.ts'
+import type { CommandContext } from '../../command.ts'
 import type { Paint } from '../../output/style.ts'
-import { outcomesText } from '../outcomes.ts'
+import { formatSetResults } from '../outcomes.ts'
 
-/** What the policies of both kinds said of a run. */
-export interface Judgements {
-  /** Of native policies: a text with every rule. */
+/** Policy results of a run. */
+export interface PolicyResults {
+  /** Results of native policies, as text with every rule. */
   readonly checks: readonly { readonly status: string; readonly output: string }[]
-  /** Of the others: by set. */
+  /** Results of OPA policies, by policy set. */
   readonly sets: readonly v2.PolicySetVerdict[]
   readonly stages: readonly ItemOf<'listTaskStages'>[]
 }
 
-export async function readJudgements({ client }: Invocation, runId: string): Promise<Judgements> {
+export async function readPolicyResults(
+  { client }: CommandContext,
+  runId: string,
+): Promise<PolicyResults> {
   const params = { run_id: runId }
-  const checks: Judgements['checks'][number][] = []
+  const checks: PolicyResults['checks'][number][] = []
   for await (const check of client.pages('listPolicyChecks', { params })) {
     const { data } = await client.v2.readPolicyCheckOutput({
       params: { policy_check_id: check.id },
@@ -36,7 +39,7 @@ export async function readJudgements({ client }: Invocation, runId: string): Pro
   return { checks, sets, stages }
 }
 
-export function judgementsText({ checks, sets }: Judgements, paint: Paint): string {
+export function formatRunPolicyResults({ checks, sets }: PolicyResults, paint: Paint): string {
   const texts = checks.map(({ status, output }) => `Policy check ${status}.\n${output.trimEnd()}\n`)
-  return [...texts, outcomesText(sets, paint)].filter((text) => text !== '').join('\n')
+  return [...texts, formatSetResults(sets, paint)].filter((text) => text !== '').join('\n')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { plainPaint } from '../../output/style.ts'
-import { planChangesText } from './plan-changes.ts'
+import { noPaint } from '../../output/style.ts'
+import { formatPlanChanges } from './plan-changes.ts'
 
 function aChange(address: string, change: object) {
   return { address, change }
@@ -40,7 +40,7 @@ test('plan changes: resources, drift and outputs with the attributes that differ
     },
   }
   assert.equal(
-    planChangesText(plan, plainPaint),
+    formatPlanChanges(plan, noPaint),
     `Resource changes:
   + disk.a
       id: (known after apply)
@@ -65,5 +65,5 @@ Output changes:
 })
 
 test('plan changes: a plan without changes has no text', () => {
-  assert.equal(planChangesText({ resource_changes: [] }, plainPaint), '')
+  assert.equal(formatPlanChanges({ resource_changes: [] }, noPaint), '')
 })

@@ -1,25 +1,30 @@
-import { planChanges, type PlainObject, type PlannedAction, type PlannedChange } from '@reeve/sdk'
-import type { Paint, Tone } from '../../output/style.ts'
+import {
+  readPlanChanges,
+  type PlainObject,
+  type PlannedAction,
+  type PlannedChange,
+} from '@reeve/sdk'
+import type { Paint, TextStyle } from '../../output/style.ts'
 
 /** Resources, drift and outputs that a plan changes, with their attributes. */
-export function planChangesText(plan: PlainObject, paint: Paint): string {
-  const { resources, drift, outputs } = planChanges(plan)
+export function formatPlanChanges(plan: PlainObject, paint: Paint): string {
+  const { resources, drift, outputs } = readPlanChanges(plan)
   const linesOf = (changes: readonly PlannedChange[]): readonly string[] =>
     changes.flatMap((change) => changeLines(change, paint))
   return [
-    part('Resource changes', linesOf(resources)),
-    part('Drift', linesOf(drift)),
-    part('Output changes', linesOf(outputs)),
+    formatSection('Resource changes', linesOf(resources)),
+    formatSection('Drift', linesOf(drift)),
+    formatSection('Output changes', linesOf(outputs)),
   ]
     .filter((text) => text !== '')
     .join('\n')
 }
 
-function part(title: string, lines: readonly string[]): string {
+function formatSection(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${title}:\n${lines.map((line) => `  ${line}\n`).join('')}`
 }
 
-const SYMBOLS: Readonly<Record<PlannedAction, readonly [symbol: string, tone: Tone]>> = {
+const SYMBOLS: Readonly<Record<PlannedAction, readonly [symbol: string, tone: TextStyle]>> = {
   create: ['+', 'added'],
   update: ['~', 'changed'],
   delete: ['-', 'removed'],

@@ -1,19 +1,19 @@
 import type { v2 } from '@reeve/contract'
 import type { ItemOf, PlainObject } from '@reeve/sdk'
-import type { Invocation } from '../../command.ts'
+import type { CommandContext } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
-import { knownFields, sections } from '../../output/known-fields.ts'
+import { renderNonEmptyFields, joinSections } from '../../output/known-fields.ts'
 import { findWorkspace } from '../find.ts'
-import { onText, showList } from '../texts.ts'
-import { judgementsText, readJudgements, type Judgements } from './judgements.ts'
-import { planChangesText } from './plan-changes.ts'
+import { enabledNames, printList } from '../texts.ts'
+import { formatRunPolicyResults, readPolicyResults, type PolicyResults } from './judgements.ts'
+import { formatPlanChanges } from './plan-changes.ts'
 
 type Run = ItemOf<'listWorkspaceRuns'>
 
-export async function runRunList(invocation: Invocation): Promise<number> {
+export async function runRunList(invocation: CommandContext): Promise<number> {
   const { id } = await findWorkspace(invocation, invocation.args[0] ?? '')
   const runs = invocation.client.pages('listWorkspaceRuns', { params: { workspace_id: id } })
-  return await showList(invocation, runs, {
+  return await printList(invocation, runs, {
     heading: ['ID', 'Status', 'Created', 'Message'],
     row: (run) => [
       run.id,
@@ -25,57 +25,60 @@ export async function runRunList(invocation: Invocation): Promise<number> {
   })
 }
 
-export async function runRunShow(invocation: Invocation): Promise<number> {
-  await showRun(invocation, invocation.args[0] ?? '')
+export async function runRunShow(invocation: CommandContext): Promise<number> {
+  await printRun(invocation, invocation.args[0] ?? '')
   return EXIT_CODES.ok
 }
 
-/** As it is now, with everything that the policies said. */
-export async function showRun(invocation: Invocation, runId: string): Promise<Run> {
+/** Prints the current run with its policy results. */
+export async function printRun(invocation: CommandContext, runId: string): Promise<Run> {
   const { client, output } = invocation
   const { data } = await client.v2.readRun({ params: { run_id: runId } })
-  const judgements = await readJudgements(invocation, runId)
+  const judgements = await readPolicyResults(invocation, runId)
   const { data: plan } = await client.v2.readPlan({
     params: { plan_id: data.data.relationships.plan.data.id },
   })
   const changes = await readChanges(invocation, plan.data.id)
-  output.show({ ...data, plan: plan.data, changes, judgements }, () =>
-    runText(invocation, { run: data.data, plan: plan.data, changes, judgements }),
+  output.print({ ...data, plan: plan.data, changes, judgements }, () =>
+    formatRun(invocation, { run: data.data, plan: plan.data, changes, judgements }),
   )
   return data.data
 }
 
-/** Returns what the plan changes; undefined before it is there. */
-async function readChanges({ client }: Invocation, planId: string) {
+/** Reads the plan as JSON; undefined before it is available. */
+async function readChanges({ client }: CommandContext, planId: string) {
   const { data } = await client.v2.readPlanJson({ params: { plan_id: planId } })
   return data
 }
 
-interface ShownRun {
+interface RunView {
   readonly run: Run
   readonly plan: v2.RunPlan
   readonly changes: PlainObject | undefined
-  readonly judgements: Judgements
+  readonly judgements: PolicyResults
 }
 
-function runText({ output }: Invocation, { run, plan, changes, judgements }: ShownRun): string {
+function formatRun(
+  { output }: CommandContext,
+  { run, plan, changes, judgements }: RunView,
+): string {
   const { id, attributes } = run
   const position = attributes['position-in-queue']
-  const head = knownFields([
+  const head = renderNonEmptyFields([
     ['ID', id],
     ['Status', output.paint(toneOf(attributes.status), attributes.status)],
     ['Reason', attributes['status-reason'] ?? ''],
     ['Position in queue', position > 0 ? String(position) : ''],
     ['Message', attributes.message ?? ''],
-    ['Plan', changes === undefined ? '' : planText(plan)],
+    ['Plan', changes === undefined ? '' : formatPlanCounts(plan)],
     ['Created', attributes['created-at']],
-    ['You may', onText(attributes.permissions)],
+    ['You may', enabledNames(attributes.permissions)],
   ])
-  const changed = changes === undefined ? '' : planChangesText(changes, output.paint)
-  return sections([head, changed, judgementsText(judgements, output.paint)])
+  const changed = changes === undefined ? '' : formatPlanChanges(changes, output.paint)
+  return joinSections([head, changed, formatRunPolicyResults(judgements, output.paint)])
 }
 
-function planText({ attributes }: v2.RunPlan): string {
+function formatPlanCounts({ attributes }: v2.RunPlan): string {
   const counts = [
     [attributes['resource-imports'], 'to import'],
     [attributes['resource-additions'], 'to add'],
@@ -89,10 +92,10 @@ function planText({ attributes }: v2.RunPlan): string {
     .join(', ')
 }
 
-/** Runs that a policy has stopped, for good or until somebody overrides it. */
-export const STOPPED_BY_POLICY: readonly v2.RunStatus[] = ['policy_override', 'policy_soft_failed']
+/** Statuses of runs that a policy blocks, with or without the option to override. */
+export const BLOCKED_BY_POLICY: readonly v2.RunStatus[] = ['policy_override', 'policy_soft_failed']
 
 function toneOf(status: v2.RunStatus): 'good' | 'bad' | 'warning' {
   if (status === 'errored' || status === 'canceled') return 'bad'
-  return STOPPED_BY_POLICY.includes(status) ? 'warning' : 'good'
+  return BLOCKED_BY_POLICY.includes(status) ? 'warning' : 'good'
 }

@@ -1,18 +1,18 @@
 import type { ItemOf } from '@reeve/sdk'
-import type { Invocation } from '../../command.ts'
-import { CommandFailure } from '../../failure.ts'
+import type { CommandContext } from '../../command.ts'
+import { CommandError } from '../../failure.ts'
 import { findWorkspace } from '../find.ts'
-import { organizationOf } from '../organization.ts'
+import { resolveOrganization } from '../organization.ts'
 
 export type StateVersion = ItemOf<'listStateVersions'>
 
 /** Lists the state versions of a workspace, newest first. */
-export async function stateVersions(
-  invocation: Invocation,
+export async function listStateVersions(
+  invocation: CommandContext,
   given: string,
 ): Promise<AsyncIterable<StateVersion>> {
   const workspace = await findWorkspace(invocation, given)
-  const { organization_name } = await organizationOf(invocation)
+  const { organization_name } = await resolveOrganization(invocation)
   return invocation.client.pages('listStateVersions', {
     query: {
       'filter[workspace][name]': workspace.attributes.name,
@@ -24,23 +24,23 @@ export async function stateVersions(
 
 /** Finds a state version of a workspace by ID or serial; the current one if none is given. */
 export async function findStateVersion(
-  invocation: Invocation,
+  invocation: CommandContext,
   given: string,
   version: string | undefined,
 ): Promise<StateVersion> {
-  for await (const one of await stateVersions(invocation, given)) {
+  for await (const one of await listStateVersions(invocation, given)) {
     const isMeant = version === undefined || one.id === version
     if (isMeant || String(one.attributes.serial) === version) return one
   }
   const what = version === undefined ? 'no state' : `no state version "${version}"`
-  throw new CommandFailure(`Workspace "${given}" has ${what}.`, {
+  throw new CommandError(`Workspace "${given}" has ${what}.`, {
     hint: `"reeve state list ${given}" lists its state versions.`,
   })
 }
 
 /** Downloads a state as it was uploaded. */
-export async function stateText(
-  { client }: Invocation,
+export async function downloadState(
+  { client }: CommandContext,
   { id }: Pick<StateVersion, 'id'>,
 ): Promise<string> {
   const { data } = await client.v2.downloadState({ params: { state_version_id: id } })

@@ -1,11 +1,11 @@
 import { resource, toOne } from '@reeve/sdk'
-import type { Invocation } from '../../command.ts'
+import type { CommandContext } from '../../command.ts'
 import { confirm } from '../../confirm.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
 import { findWorkspace } from '../find.ts'
 import { findStateVersion } from './find-state.ts'
 
-export async function runStateRollback(invocation: Invocation): Promise<number> {
+export async function runStateRollback(invocation: CommandContext): Promise<number> {
   const { args, client, output } = invocation
   const [name = '', version = ''] = args
   const workspace = await findWorkspace(invocation, name)
@@ -21,7 +21,7 @@ export async function runStateRollback(invocation: Invocation): Promise<number> 
       params,
       body: resource('state-versions', {}, related),
     })
-    output.show(data, () => {
+    output.print(data, () => {
       const next = data.data.attributes.serial
       return `The state of serial ${serial} is current again, as serial ${next}.`
     })

@@ -1,14 +1,14 @@
 import { valueText } from '@reeve/sdk'
-import type { Invocation } from '../../command.ts'
+import type { CommandContext } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
-import { knownFields, sections } from '../../output/known-fields.ts'
-import { table } from '../../output/table.ts'
-import { showList } from '../texts.ts'
-import { findStateVersion, stateText, stateVersions } from './find-state.ts'
+import { renderNonEmptyFields, joinSections } from '../../output/known-fields.ts'
+import { renderTable } from '../../output/table.ts'
+import { printList } from '../texts.ts'
+import { findStateVersion, downloadState, listStateVersions } from './find-state.ts'
 
-export async function runStateList(invocation: Invocation): Promise<number> {
-  const versions = await stateVersions(invocation, invocation.args[0] ?? '')
-  return await showList(invocation, versions, {
+export async function runStateList(invocation: CommandContext): Promise<number> {
+  const versions = await listStateVersions(invocation, invocation.args[0] ?? '')
+  return await printList(invocation, versions, {
     heading: ['Serial', 'ID', 'Created', 'Resources', 'Run'],
     row: ({ id, attributes, relationships }) => [
       String(attributes.serial),
@@ -21,16 +21,16 @@ export async function runStateList(invocation: Invocation): Promise<number> {
   })
 }
 
-export async function runStateShow(invocation: Invocation): Promise<number> {
+export async function runStateShow(invocation: CommandContext): Promise<number> {
   const { args, client, output } = invocation
   const found = await findStateVersion(invocation, args[0] ?? '', args[1])
   const params = { state_version_id: found.id }
   const { data } = await client.v2.readStateVersion({ params })
   const { data: outputs } = await client.v2.listStateVersionOutputs({ params })
-  output.show({ ...data, outputs: outputs.data }, () => {
+  output.print({ ...data, outputs: outputs.data }, () => {
     const { id, attributes, relationships } = data.data
     const resources = attributes.resources ?? []
-    const head = knownFields([
+    const head = renderNonEmptyFields([
       ['ID', id],
       ['Serial', String(attributes.serial)],
       ['Lineage', attributes.lineage ?? ''],
@@ -48,18 +48,18 @@ export async function runStateShow(invocation: Invocation): Promise<number> {
       one.name,
       one.sensitive ? '(sensitive)' : valueText(one.value),
     ])
-    return sections([
+    return joinSections([
       head,
-      rows.length === 0 ? '' : table(['Resource', 'Instances'], rows),
-      values.length === 0 ? '' : table(['Output', 'Value'], values),
+      rows.length === 0 ? '' : renderTable(['Resource', 'Instances'], rows),
+      values.length === 0 ? '' : renderTable(['Output', 'Value'], values),
     ])
   })
   return EXIT_CODES.ok
 }
 
-export async function runStatePull(invocation: Invocation): Promise<number> {
+export async function runStatePull(invocation: CommandContext): Promise<number> {
   const { args, output } = invocation
   const found = await findStateVersion(invocation, args[0] ?? '', args[1])
-  output.say((await stateText(invocation, found)).trimEnd())
+  output.printLine((await downloadState(invocation, found)).trimEnd())
   return EXIT_CODES.ok
 }

@@ -1,11 +1,11 @@
 import { resource } from '@reeve/sdk'
-import type { Invocation } from '../../command.ts'
+import type { CommandContext } from '../../command.ts'
 import { findWorkspace } from '../find.ts'
-import { listVariables, setVariables, unsetVariables, type VariableCalls } from '../variables.ts'
+import { listVariables, setVariables, unsetVariables, type VariableApi } from '../variables.ts'
 
-export async function runWorkspaceVariableList(invocation: Invocation): Promise<number> {
+export async function runWorkspaceVariableList(invocation: CommandContext): Promise<number> {
   const { client, flags } = invocation
-  const calls = await callsOf(invocation)
+  const calls = await variableApi(invocation)
   if (!flags.has('all')) return await listVariables(invocation, calls)
   const { id } = await findWorkspace(invocation, invocation.args[0] ?? '')
   const list = async () =>
@@ -13,15 +13,15 @@ export async function runWorkspaceVariableList(invocation: Invocation): Promise<
   return await listVariables(invocation, { ...calls, list })
 }
 
-export async function runWorkspaceVariableSet(invocation: Invocation): Promise<number> {
-  return await setVariables(invocation, await callsOf(invocation), invocation.args.slice(1))
+export async function runWorkspaceVariableSet(invocation: CommandContext): Promise<number> {
+  return await setVariables(invocation, await variableApi(invocation), invocation.args.slice(1))
 }
 
-export async function runWorkspaceVariableUnset(invocation: Invocation): Promise<number> {
-  return await unsetVariables(invocation, await callsOf(invocation), invocation.args.slice(1))
+export async function runWorkspaceVariableUnset(invocation: CommandContext): Promise<number> {
+  return await unsetVariables(invocation, await variableApi(invocation), invocation.args.slice(1))
 }
 
-async function callsOf(invocation: Invocation): Promise<VariableCalls> {
+async function variableApi(invocation: CommandContext): Promise<VariableApi> {
   const { v2: api } = invocation.client
   const { id } = await findWorkspace(invocation, invocation.args[0] ?? '')
   const params = { workspace_id: id }

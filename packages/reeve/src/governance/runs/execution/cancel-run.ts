@@ -5,98 +5,102 @@ import { put, type Change, type Tables } from '../../../state/index.ts'
 import { callerName, type GovernanceCaller } from '../../caller.ts'
 import { commitWrite } from '../../commit.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { endedRows } from '../ended-rows.ts'
-import { findRun, type SeenRun } from '../find-run.ts'
-import { isCancelable, isEnded, isExecuting, movedRun } from '../run-states.ts'
-import { moved } from './moved.ts'
-import { ticketEnd } from './phase-ticket.ts'
-import { openPhaseOf } from './phase-rows.ts'
-import { runRows } from './run-rows.ts'
+import { cancelUnfinishedChanges } from '../ended-rows.ts'
+import { findRun, type VisibleRun } from '../find-run.ts'
+import { isCancelable, isTerminalStatus, isExecuting, transitionRun } from '../run-states.ts'
+import { withStatus } from './moved.ts'
+import { deleteTicketChanges } from './phase-ticket.ts'
+import { findOpenPhase } from './phase-rows.ts'
+import { saveRunChanges } from './run-rows.ts'
 
-/** A run after a decision, with the changes to commit. */
+/** A run after an action, with the changes to commit. */
 export interface DecidedRun {
   readonly run: RunRow
   readonly changes: readonly Change[]
 }
 
 /**
- * A phase that executes is interrupted and ends by itself, so that an apply can finish what it is
- * doing and store the state. Undefined where nothing executes: the run can end at once.
+ * Interrupts an executing phase, which then ends by itself, so that an apply can finish its current
+ * operation and store the state. Undefined if nothing executes, so the run can be canceled
+ * immediately.
  */
-export function interruptedRows(
+export function interruptChanges(
   tables: Tables,
   run: RunRow,
   decision: RunDecision,
 ): Result<DecidedRun, GovernanceRefusal> | undefined {
-  const phase = openPhaseOf(tables, run.id)
+  const phase = findOpenPhase(tables, run.id)
   if (run.execution === undefined || phase === undefined) return undefined
   if (run.execution.canceledMs !== null)
     return err({ code: 'conflict', detail: 'The run is being canceled already' })
   const execution = { ...run.execution, canceledMs: decision.atMs }
   const canceled: RunRow = { ...run, execution, decision }
-  // Its job may not even be placed: nothing has begun that could be interrupted.
+  // The phase has not started, so there is nothing to interrupt.
   if (phase.tokenHash === null)
-    return ok(endedRun(tables, canceled, { phase, nowMs: decision.atMs, cancellation: 'kill' }))
+    return ok(cancelRunNow(tables, canceled, { phase, nowMs: decision.atMs, cancellation: 'kill' }))
   const interrupted: RunPhaseRow = { ...phase, cancellation: 'interrupt' }
   return ok({ run: canceled, changes: [put('runs', canceled), put('run_phases', interrupted)] })
 }
 
-interface EndOfPhase {
+interface CanceledPhase {
   readonly phase: RunPhaseRow
   readonly nowMs: number
   readonly cancellation: v2.PhaseCancellation
 }
 
-function endedRun(
+function cancelRunNow(
   tables: Tables,
   before: RunRow,
-  { phase, nowMs, cancellation }: EndOfPhase,
+  { phase, nowMs, cancellation }: CanceledPhase,
 ): DecidedRun {
-  const run = movedRun(before, ['canceled'], nowMs)
+  const run = transitionRun(before, ['canceled'], nowMs)
   return {
     run,
     changes: [
-      put('run_phases', { ...phase, ...moved(phase, 'canceled', nowMs), cancellation }),
-      ...ticketEnd(tables, phase),
-      ...endedRows(tables, run, nowMs),
-      ...runRows(tables, run, nowMs),
+      put('run_phases', { ...phase, ...withStatus(phase, 'canceled', nowMs), cancellation }),
+      ...deleteTicketChanges(tables, phase),
+      ...cancelUnfinishedChanges(tables, run, nowMs),
+      ...saveRunChanges(tables, run, nowMs),
     ],
   }
 }
 
-/** When a run that was canceled may be killed; null while it may not, or need not, be. */
-export function forceCancelMs({ status, execution }: RunRow): number | null {
+/** Returns the time from which a canceled run may be killed; null if it cannot be killed. */
+export function forceCancelAllowedMs({ status, execution }: RunRow): number | null {
   const canceledMs = execution?.canceledMs ?? null
   return canceledMs === null || !isExecuting(status) ? null : canceledMs + v2.FORCE_CANCEL_WAIT_MS
 }
 
-/** Whether a run can be canceled; one that is being canceled ends by itself. */
+/** Reports whether a run can be canceled; a run that is being canceled cannot. */
 export function isRunCancelable(run: RunRow): boolean {
   const isCanceling = (run.execution?.canceledMs ?? null) !== null
   return isCancelable(run.status) && !(isCanceling && isExecuting(run.status))
 }
 
-interface ForcedDecision {
+interface ForceRequest {
   readonly runId: string
   readonly comment: string | null
 }
 
-/** Ends a run that does not end by itself. An apply that is killed leaves its workspace locked. */
+/**
+ * Kills a run that does not end after its cancellation. If an apply is killed, its workspace stays
+ * locked.
+ */
 export async function forceCancelRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { runId, comment }: ForcedDecision,
-): Promise<Result<SeenRun, GovernanceRefusal>> {
-  const seen = findRun(context, caller, { runId, right: 'forceUnlock' })
-  if (!seen.ok) return seen
-  const { run: before } = seen.value
+  { runId, comment }: ForceRequest,
+): Promise<Result<VisibleRun, GovernanceRefusal>> {
+  const found = findRun(context, caller, { runId, right: 'forceUnlock' })
+  if (!found.ok) return found
+  const { run: before } = found.value
   const nowMs = context.clock.nowMs()
-  const atMs = forceCancelMs(before)
-  const phase = openPhaseOf(context.store.tables, runId)
+  const atMs = forceCancelAllowedMs(before)
+  const phase = findOpenPhase(context.store.tables, runId)
   if (atMs === null || phase === undefined || before.execution === undefined)
     return err({ code: 'conflict', detail: 'The run was not canceled, or has ended since' })
   if (nowMs < atMs) {
-    const detail = `The run was canceled a moment ago; it can be killed from ${timeText(atMs)} on`
+    const detail = `The run was canceled a moment ago; it can be killed from ${formatTime(atMs)} on`
     return err({ code: 'conflict', detail })
   }
   const isApplying = phase.phase === 'apply'
@@ -111,62 +115,69 @@ export async function forceCancelRun(
     atMs: nowMs,
     comment,
   }
-  const { run, changes } = endedRun(
+  const { run, changes } = cancelRunNow(
     context.store.tables,
     { ...before, execution, decision },
     { phase, nowMs, cancellation: 'kill' },
   )
-  await write(context, caller, { run, changes })
-  return ok({ ...seen.value, run })
+  await commitForcedDecision(context, caller, { run, changes })
+  return ok({ ...found.value, run })
 }
 
 /** Cancels all runs ahead of a run in the queue of its workspace. */
 export async function forceExecuteRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { runId, comment }: ForcedDecision,
-): Promise<Result<SeenRun, GovernanceRefusal>> {
-  const seen = findRun(context, caller, { runId, right: 'forceUnlock' })
-  if (!seen.ok) return seen
-  const { run } = seen.value
+  { runId, comment }: ForceRequest,
+): Promise<Result<VisibleRun, GovernanceRefusal>> {
+  const found = findRun(context, caller, { runId, right: 'forceUnlock' })
+  if (!found.ok) return found
+  const { run } = found.value
   if (run.execution === undefined || run.status !== 'pending')
     return err({ code: 'conflict', detail: `The run is ${run.status}; it does not wait` })
   const ahead = runsAhead(context.store.tables, run)
-  const stuck = ahead.find((one) => !isRunCancelable(one))
-  if (stuck !== undefined) {
-    const detail = `Run ${stuck.id} is ahead and ${stuck.status}; it is being canceled already`
+  const notCancelable = ahead.find((one) => !isRunCancelable(one))
+  if (notCancelable !== undefined) {
+    const detail = `Run ${notCancelable.id} is ahead and ${notCancelable.status}; it is being canceled already`
     return err({ code: 'conflict', detail })
   }
   const atMs = context.clock.nowMs()
   const byName = callerName(context, caller)
   const decision: RunDecision = { action: 'cancel', byId: caller.userId, byName, atMs, comment }
-  const changes = ahead.flatMap((one) => canceledRows(context.store.tables, one, decision))
-  await write(context, caller, { run, changes })
-  return ok(seen.value)
+  const changes = ahead.flatMap((one) => cancelRunChanges(context.store.tables, one, decision))
+  await commitForcedDecision(context, caller, { run, changes })
+  return ok(found.value)
 }
 
-/** Runs of the workspace that are older, have not ended, and want it for themselves. */
+/** Returns the older unfinished runs of the workspace that need exclusive access to it. */
 function runsAhead(tables: Tables, { id, workspaceId }: RunRow): readonly RunRow[] {
   const createIndex = tables.runs.createIndexOf(id) ?? 0
-  return [...tables.runs.keysIn('workspace', workspaceId)]
+  return [...tables.runs.keysByIndex('workspace', workspaceId)]
     .filter((key) => (tables.runs.createIndexOf(key) ?? 0) < createIndex)
     .map((key) => tables.runs.get(key))
-    .filter((one) => one.execution !== undefined && !one.planOnly && !isEnded(one.status))
+    .filter((one) => one.execution !== undefined && !one.planOnly && !isTerminalStatus(one.status))
     .filter(({ status }) => status !== 'planned_and_saved')
 }
 
-function canceledRows(tables: Tables, before: RunRow, decision: RunDecision): readonly Change[] {
-  const interrupted = interruptedRows(tables, before, decision)
+function cancelRunChanges(
+  tables: Tables,
+  before: RunRow,
+  decision: RunDecision,
+): readonly Change[] {
+  const interrupted = interruptChanges(tables, before, decision)
   if (interrupted !== undefined) return interrupted.ok ? interrupted.value.changes : []
-  const run = movedRun({ ...before, decision }, ['canceled'], decision.atMs)
-  return [...endedRows(tables, run, decision.atMs), ...runRows(tables, run, decision.atMs)]
+  const run = transitionRun({ ...before, decision }, ['canceled'], decision.atMs)
+  return [
+    ...cancelUnfinishedChanges(tables, run, decision.atMs),
+    ...saveRunChanges(tables, run, decision.atMs),
+  ]
 }
 
-function timeText(ms: number): string {
+function formatTime(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-async function write(
+async function commitForcedDecision(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { run, changes }: DecidedRun,
@@ -175,7 +186,7 @@ async function write(
     action: 'RunDecided',
     caller,
     organizationId: run.organizationId,
-    subjects: [run.id],
+    affectedIds: [run.id],
     changes,
   })
 }

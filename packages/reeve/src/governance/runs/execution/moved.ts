@@ -1,11 +1,11 @@
 import type { RunPhaseRow } from '../../../model/index.ts'
-import { stamped } from '../run-states.ts'
+import { withStatusTime } from '../run-states.ts'
 
-/** A phase or a plan in its next status, with the time. */
-export function moved<S extends RunPhaseRow['status']>(
+/** Returns a status with its timestamp, for a phase or a plan. */
+export function withStatus<S extends RunPhaseRow['status']>(
   { statusMs }: Pick<RunPhaseRow, 'statusMs'>,
   status: S,
   nowMs: number,
 ): { readonly status: S; readonly statusMs: RunPhaseRow['statusMs'] } {
-  return { status, statusMs: stamped(statusMs, status, nowMs) }
+  return { status, statusMs: withStatusTime(statusMs, status, nowMs) }
 }

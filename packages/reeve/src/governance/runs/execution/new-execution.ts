@@ -1,7 +1,7 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  invalid,
+  invalidAttribute,
   type ConfigurationVersionRow,
   type GovernanceRefusal,
   type RunRow,
@@ -9,48 +9,59 @@ import {
 } from '../../../model/index.ts'
 import type { GovernanceContext } from '../../context.ts'
 import { newId } from '../../ids.ts'
-import { capacityOf } from './queue.ts'
+import { queueCounts } from './queue.ts'
 
 export type RunAttributes = NonNullable<v2.RunCreateRequest['data']['attributes']>
 
-export interface ExecutionWish {
+export interface ExecutionRequest {
   readonly workspace: WorkspaceRow
   readonly attributes: RunAttributes
   readonly configuration: ConfigurationVersionRow
   readonly trigger: v2.RunTriggerReason
-  /** The logs are made of JSON lines, for a client that renders them. */
+  /** Whether the logs consist of JSON lines, for clients that render them. */
   readonly structuredLog?: boolean | undefined
   /** Runs of the organization that are queued in the same commit. */
-  readonly alsoPending?: number
+  readonly queuedInCommit?: number
 }
 
-type ExecutedFields = Pick<RunRow, 'configurationVersionId' | 'execution' | 'planOnly' | 'source'>
+type ExecutionFields = Pick<RunRow, 'configurationVersionId' | 'execution' | 'planOnly' | 'source'>
 
 /**
  * Returns the execution settings of a run that this service executes, or why it cannot be executed.
  */
-export function checkExecution(
-  host: Pick<GovernanceContext, 'store' | 'sealer' | 'ids'>,
-  { workspace, attributes, configuration, trigger, structuredLog, alsoPending = 0 }: ExecutionWish,
-): Result<ExecutedFields, GovernanceRefusal> {
+export function resolveExecution(
+  context: Pick<GovernanceContext, 'store' | 'sealer' | 'ids'>,
+  {
+    workspace,
+    attributes,
+    configuration,
+    trigger,
+    structuredLog,
+    queuedInCommit = 0,
+  }: ExecutionRequest,
+): Result<ExecutionFields, GovernanceRefusal> {
   if (configuration.status !== 'uploaded') {
     const detail = `The configuration version is ${configuration.status}; a run needs an uploaded one`
     return err({ code: 'unprocessable', detail })
   }
   if (attributes['is-destroy'] === true && attributes['refresh-only'] === true)
     return err(
-      invalid('/data/attributes/refresh-only', 'Refresh only cannot be combined with is-destroy'),
+      invalidAttribute(
+        '/data/attributes/refresh-only',
+        'Refresh only cannot be combined with is-destroy',
+      ),
     )
   const planOnly = attributes['plan-only'] === true || configuration.speculative
   const toolVersion = attributes['tool-version'] ?? undefined
   if (toolVersion !== undefined && !planOnly)
     return err(
-      invalid(
+      invalidAttribute(
         '/data/attributes/tool-version',
         'Tool version can only be given with plan-only: an apply uses that of the workspace',
       ),
     )
-  const pending = capacityOf(host.store.tables, workspace.organizationId).pending + alsoPending
+  const pending =
+    queueCounts(context.store.tables, workspace.organizationId).pending + queuedInCommit
   if (pending >= v2.RUNS_PENDING_MAX) {
     const detail = `${pending} runs of the organization wait already; cancel some first`
     return err({ code: 'unprocessable', detail })
@@ -60,14 +71,14 @@ export function checkExecution(
     planOnly,
     source: attributes.source ?? 'configuration-version',
     execution: {
-      applyId: newId(host.ids, 'applies'),
+      applyId: newId(context.ids, 'applies'),
       savePlan: attributes['save-plan'] ?? false,
       trigger,
       structuredLog: structuredLog === true,
       ...(toolVersion === undefined ? {} : { toolVersion }),
       allowConfigGeneration: attributes['allow-config-generation'] ?? false,
       generatedConfiguration: false,
-      variables: sealedVariables(host, attributes),
+      variables: sealVariables(context, attributes),
       canceledMs: null,
       reason: null,
       keepsLock: false,
@@ -75,10 +86,10 @@ export function checkExecution(
   })
 }
 
-function sealedVariables(
+function sealVariables(
   { sealer }: Pick<GovernanceContext, 'sealer'>,
   { variables }: RunAttributes,
 ): string | null {
-  const given = variables ?? []
-  return given.length === 0 ? null : sealer.seal(JSON.stringify(given))
+  const requested = variables ?? []
+  return requested.length === 0 ? null : sealer.seal(JSON.stringify(requested))
 }

@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type RunPhaseRow,
   type RunRow,
@@ -9,12 +9,12 @@ import {
 import { isOpenPhase, put } from '../../../state/index.ts'
 import { GOVERNANCE_CAUSE } from '../../commit.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { movedRun } from '../run-states.ts'
-import { moved } from './moved.ts'
+import { transitionRun } from '../run-states.ts'
+import { withStatus } from './moved.ts'
 import { phaseDocument } from './phase-document.ts'
 
 /** An active phase and its run, as visible to its runner. */
-export interface SeenPhase {
+export interface VisiblePhase {
   readonly phase: RunPhaseRow
   readonly run: RunRow
 }
@@ -33,12 +33,12 @@ export interface PhaseCall {
 export function findPhase(
   { store, sealer }: GovernanceContext,
   { phaseId, token }: PhaseCall,
-): Result<SeenPhase, GovernanceRefusal> {
+): Result<VisiblePhase, GovernanceRefusal> {
   const phase = store.tables.run_phases.find(phaseId)
-  if (phase === undefined || !isOpenPhase(phase) || token === undefined) return err(UNSEEN)
-  if (phase.tokenHash === null || phase.tokenHash !== sealer.hash(token)) return err(UNSEEN)
+  if (phase === undefined || !isOpenPhase(phase) || token === undefined) return err(NOT_FOUND)
+  if (phase.tokenHash === null || phase.tokenHash !== sealer.hash(token)) return err(NOT_FOUND)
   const run = store.tables.runs.find(phase.runId)
-  return run === undefined ? err(UNSEEN) : ok({ phase, run })
+  return run === undefined ? err(NOT_FOUND) : ok({ phase, run })
 }
 
 /**
@@ -48,12 +48,12 @@ export function findPhase(
 export function findAbandonedApply(
   { store, sealer }: GovernanceContext,
   { phaseId, token }: PhaseCall,
-): Result<SeenPhase, GovernanceRefusal> {
+): Result<VisiblePhase, GovernanceRefusal> {
   const phase = store.tables.run_phases.find(phaseId)
-  if (phase === undefined || token === undefined || phase.phase !== 'apply') return err(UNSEEN)
+  if (phase === undefined || token === undefined || phase.phase !== 'apply') return err(NOT_FOUND)
   const run = store.tables.runs.find(phase.runId)
   if (phase.tokenHash !== sealer.hash(token) || run?.execution?.keepsLock !== true)
-    return err(UNSEEN)
+    return err(NOT_FOUND)
   return ok({ phase, run })
 }
 
@@ -68,31 +68,31 @@ export async function startPhase(
 ): Promise<Result<v2.PhaseDocument, GovernanceRefusal>> {
   const { store, sealer, clock } = context
   const phase = store.tables.run_phases.find(phaseId)
-  if (phase === undefined || !isOpenPhase(phase)) return err(UNSEEN)
-  if (phase.ticketHash !== sealer.hash(ticket)) return err(UNSEEN)
+  if (phase === undefined || !isOpenPhase(phase)) return err(NOT_FOUND)
+  if (phase.ticketHash !== sealer.hash(ticket)) return err(NOT_FOUND)
   const tokenHash = sealer.hash(token)
   const run = store.tables.runs.find(phase.runId)
-  if (run === undefined) return err(UNSEEN)
-  if (phase.tokenHash !== null && phase.tokenHash !== tokenHash) return err(TICKET_USED)
+  if (run === undefined) return err(NOT_FOUND)
+  if (phase.tokenHash !== null && phase.tokenHash !== tokenHash) return err(TICKET_ALREADY_USED)
   if (phase.tokenHash === null) {
     const nowMs = clock.nowMs()
     const isPlan = phase.phase === 'plan'
     const plan = store.tables.run_plans.get(run.planId)
-    const started = { ...phase, tokenHash, ...moved(phase, 'running', nowMs) }
+    const started = { ...phase, tokenHash, ...withStatus(phase, 'running', nowMs) }
     await store.commit({
       by: 'system',
       cause: GOVERNANCE_CAUSE,
       changes: () => [
         put('run_phases', started),
-        put('runs', movedRun(run, [isPlan ? 'planning' : 'applying'], nowMs)),
-        ...(isPlan ? [put('run_plans', { ...plan, ...moved(plan, 'running', nowMs) })] : []),
+        put('runs', transitionRun(run, [isPlan ? 'planning' : 'applying'], nowMs)),
+        ...(isPlan ? [put('run_plans', { ...plan, ...withStatus(plan, 'running', nowMs) })] : []),
       ],
     }).durable
   }
   return ok(phaseDocument(context, { phase, run }))
 }
 
-const TICKET_USED: GovernanceRefusal = {
+const TICKET_ALREADY_USED: GovernanceRefusal = {
   code: 'conflict',
   detail: 'The ticket of the phase was used with another token',
 }

@@ -2,12 +2,12 @@ import type { v2 } from '@reeve/contract'
 import type { RunPhaseRow, RunRow, WorkspaceRow } from '../../../model/index.ts'
 import type { GovernanceContext } from '../../context.ts'
 import {
-  firstOfEach,
+  firstByKey,
   variableLayers,
   type EffectiveVariable,
 } from '../../variables/effective-variables.ts'
 
-/** Everything that the runner has to know. It alone reads the values of the variables. */
+/** Returns everything that the runner needs. Only the runner receives the values of variables. */
 export function phaseDocument(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
   { phase, run }: { readonly phase: RunPhaseRow; readonly run: RunRow },
@@ -28,26 +28,30 @@ export function phaseDocument(
     allowConfigGeneration: run.execution?.allowConfigGeneration ?? false,
     targets: run.targetAddresses,
     replacements: run.replaceAddresses,
-    variables: runValues(context, run, workspace),
+    variables: effectiveValues(context, run, workspace),
   }
 }
 
-/** Of several values for one key the one with the highest precedence. */
-function runValues(
+/** Returns the variables of a run; for equal keys the value with the highest precedence. */
+function effectiveValues(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
   run: RunRow,
   workspace: WorkspaceRow,
 ): readonly v2.PhaseVariable[] {
   const { priority, others } = variableLayers(context.store.tables, workspace)
-  const shown = ({ variable: row }: EffectiveVariable): v2.PhaseVariable => ({
+  const toPhaseVariable = ({ variable: row }: EffectiveVariable): v2.PhaseVariable => ({
     key: row.key,
     value: row.sensitive ? context.sealer.open(row.value) : row.value,
     category: row.category === 'env' ? 'env' : 'input',
     hcl: row.hcl,
     sensitive: row.sensitive,
   })
-  const all = [...priority.map(shown), ...runVariables(context, run), ...others.map(shown)]
-  return firstOfEach(all, (variable) => variable)
+  const all = [
+    ...priority.map(toPhaseVariable),
+    ...runVariables(context, run),
+    ...others.map(toPhaseVariable),
+  ]
+  return firstByKey(all, (variable) => variable)
 }
 
 /** Values given with a run are expressions of the configuration language. */
@@ -56,9 +60,9 @@ function runVariables(
   { execution }: RunRow,
 ): readonly v2.PhaseVariable[] {
   if (execution === undefined || execution.variables === null) return []
-  // `newExecution` sealed variables of this form.
-  const given = JSON.parse(sealer.open(execution.variables)) as readonly GivenVariable[]
-  return given.map(({ key, value }) => ({
+  // `resolveExecution` encrypted variables of this form.
+  const parsed = JSON.parse(sealer.open(execution.variables)) as readonly RunVariable[]
+  return parsed.map(({ key, value }) => ({
     key,
     value,
     category: 'input',
@@ -67,7 +71,7 @@ function runVariables(
   }))
 }
 
-interface GivenVariable {
+interface RunVariable {
   readonly key: string
   readonly value: string
 }

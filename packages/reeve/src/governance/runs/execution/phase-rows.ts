@@ -1,13 +1,13 @@
 import type { RunApplyRow, RunPhaseRow, RunRow } from '../../../model/index.ts'
 import type { Tables } from '../../../state/index.ts'
-import { isEnded } from '../run-states.ts'
+import { isTerminalStatus } from '../run-states.ts'
 
-/** The id of a phase, which is that of its job too. */
+/** Returns the ID of a phase, which is also the ID of its job. */
 export function phaseId(runId: string, phase: RunPhaseRow['phase']): string {
   return `${runId}-${phase}`
 }
 
-function phaseOf(
+function findPhaseRow(
   tables: Tables,
   runId: string,
   phase: RunPhaseRow['phase'],
@@ -15,22 +15,25 @@ function phaseOf(
   return tables.run_phases.find(phaseId(runId, phase))
 }
 
-/** The phase of a run that waits for a node or executes; undefined when there is none. */
-export function openPhaseOf(tables: Tables, runId: string): RunPhaseRow | undefined {
+/** Returns the phase of a run that waits for a node or executes; undefined if there is none. */
+export function findOpenPhase(tables: Tables, runId: string): RunPhaseRow | undefined {
   return tables.run_phases
-    .rowsIn('run', runId)
+    .rowsByIndex('run', runId)
     .find(({ status }) => status === 'queued' || status === 'running')
 }
 
-/** The apply of an executed run. Before its phase begins it waits, or will never begin. */
-export function applyOf(tables: Tables, run: RunRow): RunApplyRow | undefined {
+/**
+ * Returns the apply of an executed run. Without a phase it is pending, or unreachable if the run
+ * has ended.
+ */
+export function toRunApply(tables: Tables, run: RunRow): RunApplyRow | undefined {
   if (run.execution === undefined) return undefined
-  const phase = phaseOf(tables, run.id, 'apply')
-  const ended = isEnded(run.status) ? 'unreachable' : 'pending'
+  const phase = findPhaseRow(tables, run.id, 'apply')
+  const statusWithoutPhase = isTerminalStatus(run.status) ? 'unreachable' : 'pending'
   return {
     id: run.execution.applyId,
     runId: run.id,
-    status: phase?.status ?? ended,
+    status: phase?.status ?? statusWithoutPhase,
     statusMs: phase?.statusMs ?? {},
   }
 }

@@ -3,26 +3,26 @@ import type { GovernanceRefusal, RunRow } from '../../../model/index.ts'
 import { put, remove, type Change, type Tables } from '../../../state/index.ts'
 import type { GovernanceCaller } from '../../caller.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { commitNew, newState } from '../../state-versions/create-state.ts'
+import { commitNewState, newStateRow } from '../../state-versions/create-state.ts'
 import {
   currentState,
   readStatePart,
-  stateBlobsEnd,
-  statesOf,
+  deleteStateBlobsChanges,
+  stateVersionsOf,
 } from '../../state-versions/state-versions.ts'
 import { storeState } from '../../state-versions/store-state.ts'
 import { decideWrite } from '../../state-versions/write-rules.ts'
 import { findPhase, type PhaseCall } from './phase-access.ts'
-import { isHeldBy } from './run-rows.ts'
+import { isLockedByRun } from './run-rows.ts'
 
 /** Returns the initial state of a phase; undefined if the workspace has none. */
 export async function readPhaseState(
   context: GovernanceContext,
-  call: PhaseCall,
+  request: PhaseCall,
 ): Promise<Result<Uint8Array | undefined, GovernanceRefusal>> {
-  const seen = findPhase(context, call)
-  if (!seen.ok) return seen
-  const current = currentState(context.store.tables, seen.value.run.workspaceId)
+  const found = findPhase(context, request)
+  if (!found.ok) return found
+  const current = currentState(context.store.tables, found.value.run.workspaceId)
   return ok(current === undefined ? undefined : await readStatePart(context, current, 'state'))
 }
 
@@ -32,53 +32,53 @@ export async function readPhaseState(
  */
 export async function writePhaseState(
   context: GovernanceContext,
-  call: PhaseCall & { readonly bytes: Uint8Array },
+  request: PhaseCall & { readonly bytes: Uint8Array },
 ): Promise<Result<undefined, GovernanceRefusal>> {
-  const seen = findPhase(context, call)
-  if (!seen.ok) return seen
-  const { phase, run } = seen.value
+  const found = findPhase(context, request)
+  if (!found.ok) return found
+  const { phase, run } = found.value
   if (phase.phase !== 'apply')
     return err({ code: 'conflict', detail: 'Only an apply writes the state of its workspace' })
-  const inspected = await context.states.inspect(call.bytes, run.organizationId)
+  const inspected = await context.states.inspect(request.bytes, run.organizationId)
   if (!inspected.ok) return err({ code: 'unprocessable', detail: inspected.error })
   // The phase may have ended while a large state was read.
-  const still = findPhase(context, call)
-  if (!still.ok) return still
+  const foundAgain = findPhase(context, request)
+  if (!foundAgain.ok) return foundAgain
   const { tables } = context.store
   const workspace = tables.workspaces.get(run.workspaceId)
-  if (!isHeldBy(workspace.lock, run.id))
+  if (!isLockedByRun(workspace.lock, run.id))
     return err({ code: 'conflict', detail: 'The workspace is not locked by this run any more' })
   const { serial, lineage, md5 } = inspected.value
-  const wish = { serial, lineage, md5, force: false }
-  const decision = decideWrite(currentState(tables, workspace.id), wish, { isRun: true })
+  const write = { serial, lineage, md5, force: false }
+  const decision = decideWrite(currentState(tables, workspace.id), write, { isRun: true })
   if (decision.kind === 'refuse') return err({ code: 'conflict', detail: decision.detail })
   if (decision.kind === 'repeat') return ok(undefined)
-  const caller = runCaller(run)
-  const made = newState(context, caller, { seen: { workspace }, wish, runId: run.id })
-  const row = { ...made.row, intermediate: true }
-  await commitNew(context, caller, { row })
-  const stored = await storeState(context, caller, { stateId: row.id, bytes: call.bytes })
+  const caller = callerOfRun(run)
+  const created = newStateRow(context, caller, { visible: { workspace }, write, runId: run.id })
+  const row = { ...created.row, intermediate: true }
+  await commitNewState(context, caller, { row })
+  const stored = await storeState(context, caller, { stateId: row.id, bytes: request.bytes })
   return stored.ok ? ok(undefined) : stored
 }
 
 /**
  * State versions of a run are attributed to its creator, although no request of theirs wrote them.
  */
-function runCaller({ createdById }: RunRow): GovernanceCaller {
+function callerOfRun({ createdById }: RunRow): GovernanceCaller {
   return { kind: 'user', userId: createdById, isAdmin: false, tokenId: '', by: 'system' }
 }
 
 /** Deletes the intermediate states of an apply; only the last one is kept. */
-export function intermediateStatesEnd(
+export function finalizeIntermediateStatesChanges(
   tables: Tables,
   { id: runId, workspaceId }: RunRow,
 ): readonly Change[] {
-  const own = statesOf(tables, workspaceId, 'finalized').filter(
+  const intermediateStates = stateVersionsOf(tables, workspaceId, 'finalized').filter(
     (row) => row.runId === runId && row.intermediate,
   )
-  return own.flatMap((row, at) =>
-    at === 0
+  return intermediateStates.flatMap((row, index) =>
+    index === 0
       ? [put('state_versions', { ...row, intermediate: false })]
-      : [...stateBlobsEnd(tables, row), remove('state_versions', row.id)],
+      : [...deleteStateBlobsChanges(tables, row), remove('state_versions', row.id)],
   )
 }

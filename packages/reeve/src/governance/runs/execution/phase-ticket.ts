@@ -2,24 +2,25 @@ import { WORKLOAD_VARIABLE_PREFIX } from '@reeve/contract'
 import type { RunPhaseRow } from '../../../model/index.ts'
 import { namespacedKey, remove, type Change, type Tables } from '../../../state/index.ts'
 
-/** The only task of the job of a phase. */
+/** Name of the only task in the job of a phase. */
 export const RUNNER_TASK = 'runner'
 
-/** The item of the variable that holds the ticket. */
+/** Item of the variable that contains the ticket. */
 export const TICKET_ITEM = 'ticket'
 
-type PhaseJobName = Pick<RunPhaseRow, 'id' | 'phase' | 'namespace'>
+type PhaseJobRef = Pick<RunPhaseRow, 'id' | 'phase' | 'namespace'>
 
 /**
- * The variable with the ticket of a phase. It belongs to the task of the runner, so only that task
- * reads it: the job itself may be read by everybody who may read jobs of the namespace.
+ * Returns the path of the variable with the ticket of a phase. It belongs to the runner's task, so
+ * only that task can read it; the job itself is visible to everyone who may read jobs of the
+ * namespace.
  */
-export function ticketPath({ id, phase }: PhaseJobName): string {
+export function ticketPath({ id, phase }: PhaseJobRef): string {
   return `${WORKLOAD_VARIABLE_PREFIX}/${id}/${phase}/${RUNNER_TASK}`
 }
 
 /** Deletes the ticket of a phase that has ended. */
-export function ticketEnd(tables: Tables, phase: PhaseJobName): readonly Change[] {
+export function deleteTicketChanges(tables: Tables, phase: PhaseJobRef): readonly Change[] {
   const key = namespacedKey(phase.namespace, ticketPath(phase))
   return tables.variables.has(key) ? [remove('variables', key)] : []
 }

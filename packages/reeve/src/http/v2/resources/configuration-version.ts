@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
 import type { ConfigurationVersionRow, StatusTimes } from '../../../model/index.ts'
-import { pathOf, timeText, toOne } from './links.ts'
+import { resourcePath, formatTime, toOne } from './links.ts'
 
 export function configurationVersionResource(
   row: ConfigurationVersionRow,
@@ -12,7 +12,7 @@ export function configurationVersionResource(
     type: 'configuration-versions',
     attributes: {
       status,
-      'status-timestamps': timesOf(row.statusMs),
+      'status-timestamps': statusTimestamps(row.statusMs),
       source: row.source,
       'auto-queue-runs': row.autoQueueRuns,
       speculative: row.speculative,
@@ -23,14 +23,16 @@ export function configurationVersionResource(
     },
     relationships: { workspace: toOne('workspaces', row.workspaceId) },
     links: {
-      self: pathOf('configuration-versions', id),
-      ...(row.bytes !== null && { download: pathOf('configuration-versions', id, 'download') }),
+      self: resourcePath('configuration-versions', id),
+      ...(row.bytes !== null && {
+        download: resourcePath('configuration-versions', id, 'download'),
+      }),
     },
   }
 }
 
-function timesOf(times: StatusTimes): Readonly<Record<string, string>> {
+function statusTimestamps(times: StatusTimes): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(times).map(([name, ms]): [string, string] => [name, timeText(ms)]),
+    Object.entries(times).map(([name, ms]): [string, string] => [name, formatTime(ms)]),
   )
 }

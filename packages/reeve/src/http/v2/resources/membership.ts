@@ -1,9 +1,9 @@
 import type { v2 } from '@reeve/contract'
 import type { GovernanceContext } from '../../../governance/index.ts'
 import type { OrganizationMembershipRow } from '../../../model/index.ts'
-import { pathOf, timeText, toMany, toOne } from './links.ts'
+import { resourcePath, formatTime, toMany, toOne } from './links.ts'
 
-/** `teamIds` are those of its teams that the caller may know of. */
+/** Returns a membership. `teamIds` are those of its teams that the caller may see. */
 export function membershipResource(
   { store }: GovernanceContext,
   row: OrganizationMembershipRow,
@@ -16,13 +16,13 @@ export function membershipResource(
     attributes: {
       status: row.status,
       email: row.email,
-      'created-at': timeText(row.createdMs),
+      'created-at': formatTime(row.createdMs),
     },
     relationships: {
       teams: toMany('teams', teamIds),
       user: toOne('users', row.userId),
       organization: toOne('organizations', organization.name),
     },
-    links: { self: pathOf('organization-memberships', row.id) },
+    links: { self: resourcePath('organization-memberships', row.id) },
   }
 }

@@ -1,17 +1,20 @@
 import type { v2 } from '@reeve/contract'
-import { policyFile, type SeenPolicy } from '../../../governance/index.ts'
+import { policyFileName, type VisiblePolicy } from '../../../governance/index.ts'
 import type { PolicyCodeRow } from '../../../model/index.ts'
 import { scopedKey, type Tables } from '../../../state/index.ts'
-import { optionalTime, pathOf, timeText, toMany, toOne } from './links.ts'
+import { formatOptionalTime, resourcePath, formatTime, toMany, toOne } from './links.ts'
 
-export function policyResource(tables: Tables, seen: SeenPolicy): v2.RunPolicy {
-  const { links, ...rest } = createdPolicyResource(tables, seen)
-  return { ...rest, links: { ...links, download: pathOf('policies', seen.policy.id, 'download') } }
+export function policyResource(tables: Tables, visible: VisiblePolicy): v2.RunPolicy {
+  const { links, ...rest } = createdPolicyResource(tables, visible)
+  return {
+    ...rest,
+    links: { ...links, download: resourcePath('policies', visible.policy.id, 'download') },
+  }
 }
 
-/** The answer to create names no download. */
-export function createdPolicyResource(tables: Tables, seen: SeenPolicy): v2.CreatedRunPolicy {
-  const { policy, organization } = seen
+/** Returns a policy in the response of its creation, which has no download link. */
+export function createdPolicyResource(tables: Tables, visible: VisiblePolicy): v2.CreatedRunPolicy {
+  const { policy, organization } = visible
   const sets = policySetsOf(tables, policy.id)
   return {
     id: policy.id,
@@ -23,10 +26,10 @@ export function createdPolicyResource(tables: Tables, seen: SeenPolicy): v2.Crea
       query: policy.query,
       'enforcement-level': policy.enforcementLevel,
       // Always one entry, also before the first upload.
-      enforce: [{ path: policyFile(policy), mode: policy.enforcementLevel }],
+      enforce: [{ path: policyFileName(policy), mode: policy.enforcementLevel }],
       'policy-set-count': sets.length,
-      'updated-at': optionalTime(policy.updatedMs),
-      'created-at': timeText(policy.createdMs),
+      'updated-at': formatOptionalTime(policy.updatedMs),
+      'created-at': formatTime(policy.createdMs),
       'code-size': policy.code?.bytes ?? null,
       'code-sha256': policy.code?.sha256 ?? null,
       diagnostics: [...(policy.code?.diagnostics ?? [])],
@@ -35,14 +38,17 @@ export function createdPolicyResource(tables: Tables, seen: SeenPolicy): v2.Crea
       organization: toOne('organizations', organization.name),
       'policy-sets': toMany('policy-sets', sets),
     },
-    links: { self: pathOf('policies', policy.id), upload: pathOf('policies', policy.id, 'upload') },
+    links: {
+      self: resourcePath('policies', policy.id),
+      upload: resourcePath('policies', policy.id, 'upload'),
+    },
   }
 }
 
-/** Ids of the sets that hold a policy. */
+/** Returns the IDs of the sets that contain a policy. */
 export function policySetsOf(tables: Tables, policyId: string): readonly string[] {
   return tables.policy_set_members
-    .rowsIn('member', scopedKey('policies', policyId))
+    .rowsByIndex('member', scopedKey('policies', policyId))
     .map(({ policySetId }) => policySetId)
 }
 
@@ -51,7 +57,7 @@ export function policyVersionResource(row: PolicyCodeRow): v2.RunPolicyVersion {
     id: row.id,
     type: 'policy-versions',
     attributes: {
-      'created-at': timeText(row.createdMs),
+      'created-at': formatTime(row.createdMs),
       'code-size': row.bytes,
       'code-sha256': row.sha256,
     },
@@ -59,6 +65,6 @@ export function policyVersionResource(row: PolicyCodeRow): v2.RunPolicyVersion {
       policy: toOne('policies', row.ownerId),
       'created-by': toOne('users', row.createdById),
     },
-    links: { download: `${pathOf('policies', row.ownerId, 'download')}?version=${row.id}` },
+    links: { download: `${resourcePath('policies', row.ownerId, 'download')}?version=${row.id}` },
   }
 }

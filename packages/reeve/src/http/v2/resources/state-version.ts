@@ -1,35 +1,35 @@
 import type { v2 } from '@reeve/contract'
 import {
-  shownStatus,
-  type NewState,
-  type SeenOutput,
-  type SeenState,
+  publicStatus,
+  type CreatedState,
+  type VisibleOutput,
+  type VisibleState,
   type StateDigest,
 } from '../../../governance/index.ts'
 import type { StateVersionRow } from '../../../model/index.ts'
-import { pathOf, related, timeText, toMany, toOne } from './links.ts'
+import { resourcePath, relatedLink, formatTime, toMany, toOne } from './links.ts'
 
 /** Additional input for the document of a state version. */
-export interface StateContext {
+export interface StateDocumentInput {
   /** Scheme and host of absolute URLs. */
   readonly origin: string
   readonly nowMs: number
   /** Keys of the upload URLs; only in the response of create. */
-  readonly keys?: NewState['keys']
+  readonly keys?: CreatedState['keys']
   /** Digest; only for a single state version. */
   readonly digest?: StateDigest
   readonly outputIds?: readonly string[]
 }
 
 export function stateVersionResource(
-  { state }: Pick<SeenState, 'state'>,
-  shown: StateContext,
+  { state }: Pick<VisibleState, 'state'>,
+  input: StateDocumentInput,
 ): v2.StateVersion {
   const { id, runId } = state
   return {
     id,
     type: 'state-versions',
-    attributes: attributesOf(state, shown),
+    attributes: stateVersionAttributes(state, input),
     relationships: {
       workspace: toOne('workspaces', state.workspaceId),
       run: runId === null ? { data: null } : toOne('runs', runId),
@@ -37,23 +37,23 @@ export function stateVersionResource(
       'rollback-state-version':
         state.rollbackOfId === null ? { data: null } : toOne('state-versions', state.rollbackOfId),
       outputs: {
-        ...related('state-versions', id, 'outputs'),
-        ...(shown.outputIds && toMany('state-version-outputs', shown.outputIds)),
+        ...relatedLink('state-versions', id, 'outputs'),
+        ...(input.outputIds && toMany('state-version-outputs', input.outputIds)),
       },
     },
-    links: { self: pathOf('state-versions', id) },
+    links: { self: resourcePath('state-versions', id) },
   }
 }
 
-function attributesOf(
+function stateVersionAttributes(
   state: StateVersionRow,
-  { origin, nowMs, keys, digest }: StateContext,
+  { origin, nowMs, keys, digest }: StateDocumentInput,
 ): v2.StateVersion['attributes'] {
   const { id } = state
-  const upload = (form: string, key: string): string => origin + pathOf('uploads', form, key)
+  const upload = (form: string, key: string): string => origin + resourcePath('uploads', form, key)
   return {
-    'created-at': timeText(state.createdMs),
-    status: shownStatus(state, nowMs),
+    'created-at': formatTime(state.createdMs),
+    status: publicStatus(state, nowMs),
     serial: state.serial,
     lineage: state.lineage,
     md5: state.md5,
@@ -63,11 +63,13 @@ function attributesOf(
     'resources-processed': state.status === 'finalized',
     'resource-count': state.resourceCount,
     intermediate: state.intermediate,
-    ...(digest !== undefined && resourcesOf(digest)),
+    ...(digest !== undefined && resourceCounts(digest)),
     'hosted-state-download-url':
-      state.state === null ? null : origin + pathOf('state-versions', id, 'download'),
+      state.state === null ? null : origin + resourcePath('state-versions', id, 'download'),
     'hosted-json-state-download-url':
-      state.jsonState === null ? null : origin + pathOf('state-versions', id, 'json-download'),
+      state.jsonState === null
+        ? null
+        : origin + resourcePath('state-versions', id, 'json-download'),
     ...(keys !== undefined && {
       'hosted-state-upload-url': upload('state', keys.state),
       'hosted-json-state-upload-url': upload('json-state', keys.json),
@@ -78,7 +80,7 @@ function attributesOf(
 type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 /** Returns the resources, and their number by type of each module and provider. */
-function resourcesOf({ resources }: StateDigest) {
+function resourceCounts({ resources }: StateDigest) {
   const countsBy = (nameOf: (one: v2.StateResource) => string): Counts => {
     const counts = new Map<string, Map<string, number>>()
     for (const one of resources) {
@@ -97,7 +99,7 @@ function resourcesOf({ resources }: StateDigest) {
 
 /** Returns an output. Sensitive values are shown only if a single output is requested. */
 export function outputResource(
-  { id, name, sensitive, detailedType, value }: SeenOutput,
+  { id, name, sensitive, detailedType, value }: VisibleOutput,
   { isSingle }: { readonly isSingle: boolean },
 ): v2.StateVersionOutput {
   return {
@@ -110,15 +112,15 @@ export function outputResource(
       'detailed-type': detailedType,
       value: sensitive && !isSingle ? null : value,
     },
-    links: { self: pathOf('state-version-outputs', id) },
+    links: { self: resourcePath('state-version-outputs', id) },
   }
 }
 
-const LISTS: ReadonlySet<unknown> = new Set(['list', 'set', 'tuple'])
+const LIST_TYPES: ReadonlySet<unknown> = new Set(['list', 'set', 'tuple'])
 
-/** Returns the type as one word. */
+/** Returns the simple name of a type. */
 function plainType(detailedType: unknown): string {
   if (typeof detailedType === 'string') return detailedType
   const [kind]: readonly unknown[] = Array.isArray(detailedType) ? detailedType : []
-  return LISTS.has(kind) ? 'array' : 'map'
+  return LIST_TYPES.has(kind) ? 'array' : 'map'
 }

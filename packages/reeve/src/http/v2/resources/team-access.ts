@@ -1,8 +1,11 @@
 import type { v2 } from '@reeve/contract'
 import type { TeamProjectRow, TeamWorkspaceRow } from '../../../model/index.ts'
-import { pathOf, toOne } from './links.ts'
+import { resourcePath, toOne } from './links.ts'
 
-/** Both objects show the effective values, whatever the level is. */
+/**
+ * Returns a team's access to a project. Like access to workspaces, it shows the effective
+ * permissions of the chosen access level.
+ */
 export function teamProjectResource(row: TeamProjectRow): v2.TeamProjectAccess {
   return {
     id: row.id,
@@ -13,7 +16,7 @@ export function teamProjectResource(row: TeamProjectRow): v2.TeamProjectAccess {
       'workspace-access': row.workspaceAccess,
     },
     relationships: { team: toOne('teams', row.teamId), project: toOne('projects', row.projectId) },
-    links: { self: pathOf('team-projects', row.id) },
+    links: { self: resourcePath('team-projects', row.id) },
   }
 }
 
@@ -26,6 +29,6 @@ export function teamWorkspaceResource(row: TeamWorkspaceRow): v2.TeamWorkspaceAc
       team: toOne('teams', row.teamId),
       workspace: toOne('workspaces', row.workspaceId),
     },
-    links: { self: pathOf('team-workspaces', row.id) },
+    links: { self: resourcePath('team-workspaces', row.id) },
   }
 }

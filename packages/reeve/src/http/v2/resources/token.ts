@@ -1,27 +1,30 @@
 import type { v2 } from '@reeve/contract'
-import type { MadeToken } from '../../../governance/index.ts'
+import type { CreatedToken } from '../../../governance/index.ts'
 import type { ApiTokenRow } from '../../../model/index.ts'
-import { optionalTime, timeText, toOne } from './links.ts'
+import { formatOptionalTime, formatTime, toOne } from './links.ts'
 
-/** The answer to create, the only one with the secret. */
-export function createdTokenResource({ token, secret }: MadeToken): v2.CreatedAuthenticationToken {
-  return members(token, secret)
+/** Returns a new token with its secret, which no other response contains. */
+export function createdTokenResource({
+  token,
+  secret,
+}: CreatedToken): v2.CreatedAuthenticationToken {
+  return tokenDocument(token, secret)
 }
 
 export function tokenResource(token: ApiTokenRow): v2.AuthenticationToken {
-  return members(token, null)
+  return tokenDocument(token, null)
 }
 
-function members<T extends string | null>(row: ApiTokenRow, token: T) {
+function tokenDocument<T extends string | null>(row: ApiTokenRow, token: T) {
   return {
     id: row.id,
     type: 'authentication-tokens',
     attributes: {
-      'created-at': timeText(row.createdMs),
-      'last-used-at': optionalTime(row.lastUsedMs),
+      'created-at': formatTime(row.createdMs),
+      'last-used-at': formatOptionalTime(row.lastUsedMs),
       description: row.description,
       token,
-      'expired-at': optionalTime(row.expiresMs),
+      'expired-at': formatOptionalTime(row.expiresMs),
     },
     relationships: {
       'created-by': toOne('users', row.createdById),

@@ -1,62 +1,62 @@
 import type { v2 } from '@reeve/contract'
 import {
   callerName,
-  findShownUser,
+  findPublicUser,
   isSiteAdministrator,
   mayCreateOrganizations,
   type GovernanceCaller,
   type GovernanceContext,
-  type ShownUser,
+  type PublicUser,
 } from '../../../governance/index.ts'
 import type { UserRow } from '../../../model/index.ts'
-import { pathOf, related, toOne } from './links.ts'
+import { resourcePath, relatedLink, toOne } from './links.ts'
 
-/** A user as other members of an organization see it. */
+/** Returns a user as other members of an organization see it. */
 export function userResource(
-  user: Pick<ShownUser, 'id' | 'username' | 'isServiceAccount'>,
+  user: Pick<PublicUser, 'id' | 'username' | 'isServiceAccount'>,
 ): v2.User {
   return {
     id: user.id,
     type: 'users',
-    attributes: everywhere(user),
-    links: { self: pathOf('users', user.id) },
+    attributes: commonAttributes(user),
+    links: { self: resourcePath('users', user.id) },
   }
 }
 
-function everywhere({
+function commonAttributes({
   username,
   isServiceAccount,
-}: Pick<ShownUser, 'username' | 'isServiceAccount'>) {
+}: Pick<PublicUser, 'username' | 'isServiceAccount'>) {
   return { username, 'is-service-account': isServiceAccount, 'avatar-url': null }
 }
 
-/** A user as the site administrator sees it. */
+/** Returns a user as the site administrator sees it. */
 export function adminUserResource(user: UserRow): v2.AdminUser {
   return {
     id: user.id,
     type: 'users',
     attributes: {
-      ...everywhere({ ...user, isServiceAccount: false }),
+      ...commonAttributes({ ...user, isServiceAccount: false }),
       email: user.email,
       'is-admin': user.isAdmin,
     },
-    links: { self: pathOf('users', user.id) },
+    links: { self: resourcePath('users', user.id) },
   }
 }
 
-/** The caller itself; for a team or organization token the service user it acts as. */
+/** Returns the caller's account; for a team or organization token, its service user. */
 export function accountResource(context: GovernanceContext, caller: GovernanceCaller): v2.Account {
-  const shown = findShownUser(context, caller.userId)
-  // The site's own administrator is no row: it is the holder of the management token.
+  const storedUser = findPublicUser(context, caller.userId)
+  // The site administrator has no user row: it is the holder of the management token.
   const username = callerName(context, caller)
-  const user = shown ?? { username, isServiceAccount: true, email: null }
+  const user = storedUser ?? { username, isServiceAccount: true, email: null }
   const isPerson = caller.kind === 'user'
   const { userId: id } = caller
   return {
     id,
     type: 'users',
     attributes: {
-      ...everywhere(user),
+      ...commonAttributes(user),
       email: user.email,
       'is-admin': isSiteAdministrator(caller),
       'two-factor': { enabled: false, verified: false },
@@ -68,27 +68,28 @@ export function accountResource(context: GovernanceContext, caller: GovernanceCa
       },
     },
     relationships: {
-      'authentication-tokens': related('users', id, 'authentication-tokens'),
-      'authenticated-resource': authenticated(context, caller),
+      'authentication-tokens': relatedLink('users', id, 'authentication-tokens'),
+      'authenticated-resource': ownerRelationship(context, caller),
     },
     links: {
-      self: pathOf('users', id),
-      'auth-token': 'tokenId' in caller ? pathOf('authentication-tokens', caller.tokenId) : null,
+      self: resourcePath('users', id),
+      'auth-token':
+        'tokenId' in caller ? resourcePath('authentication-tokens', caller.tokenId) : null,
     },
   }
 }
 
-/** Whom the token stands for, which is not the service user itself. */
-function authenticated({ store }: GovernanceContext, caller: GovernanceCaller) {
+/** Returns the owner of the token, which is not the service user itself. */
+function ownerRelationship({ store }: GovernanceContext, caller: GovernanceCaller) {
   switch (caller.kind) {
     case 'site':
     case 'user':
-      return { ...toOne('users', caller.userId), ...related('users', caller.userId) }
+      return { ...toOne('users', caller.userId), ...relatedLink('users', caller.userId) }
     case 'team':
-      return { ...toOne('teams', caller.teamId), ...related('teams', caller.teamId) }
+      return { ...toOne('teams', caller.teamId), ...relatedLink('teams', caller.teamId) }
     default: {
       const { name } = store.tables.organizations.get(caller.organizationId)
-      return { ...toOne('organizations', name), ...related('organizations', name) }
+      return { ...toOne('organizations', name), ...relatedLink('organizations', name) }
     }
   }
 }

@@ -11,67 +11,83 @@ import {
   STRING,
   toText,
   type FunctionDefinition,
-  type Meter,
+  type StepBudget,
   type Value,
 } from '@reeve/hcl'
-import { any, evenList, list, listAs, listOrNull, some, texts, whole } from '../argument.ts'
-import { countCharacters } from '../text/character.ts'
-import { define, defineRest, pay, refuse, refuseArgument, type Outcome } from '../define.ts'
-import { toJsonText } from '../encoding/json-text.ts'
-import { convertAlike } from './same-type.ts'
+import {
+  any,
+  homogeneousList,
+  list,
+  typedList,
+  listOrNull,
+  nonNull,
+  strings,
+  integer,
+} from '../argument.ts'
+import { countGraphemes } from '../text/character.ts'
+import {
+  define,
+  defineVariadic,
+  chargeSteps,
+  fail,
+  failArgument,
+  type FunctionResult,
+} from '../define.ts'
+import { toJsonString } from '../encoding/json-text.ts'
+import { unifyValues } from './same-type.ts'
 
 export const listFunctions: Readonly<Record<string, FunctionDefinition>> = {
-  alltrue: define([listAs('list', BOOL)], ([values]) => ok(values.every((one) => one === true))),
-  anytrue: define([listAs('list', BOOL)], ([values]) => ok(values.some((one) => one === true))),
-  chunklist: define([evenList('list'), whole('size', { min: 0 })], ([values, size]) =>
+  alltrue: define([typedList('list', BOOL)], ([values]) => ok(values.every((one) => one === true))),
+  anytrue: define([typedList('list', BOOL)], ([values]) => ok(values.some((one) => one === true))),
+  chunklist: define([homogeneousList('list'), integer('size', { min: 0 })], ([values, size]) =>
     ok(toChunks(values, size)),
   ),
-  coalesce: defineRest({ parameters: [], rest: any('vals'), countMin: 1 }, (_, values) =>
+  coalesce: defineVariadic({ parameters: [], rest: any('vals'), countMin: 1 }, (_, values) =>
     coalesce(values),
   ),
-  coalescelist: defineRest(
+  coalescelist: defineVariadic(
     { parameters: [], rest: listOrNull('vals'), countMin: 1 },
     (_, lists) => {
       const found = lists.find((one) => one !== null && one.length > 0)
-      return found === undefined || found === null
-        ? refuse('all lists are empty or null')
-        : ok(found)
+      return found === undefined || found === null ? fail('all lists are empty or null') : ok(found)
     },
   ),
-  compact: define([listAs('list', STRING)], ([values]) =>
+  compact: define([typedList('list', STRING)], ([values]) =>
     ok(values.filter((one) => one !== null && one !== '')),
   ),
-  concat: defineRest({ parameters: [], rest: list('seqs'), countMin: 1 }, (_, lists) =>
+  concat: defineVariadic({ parameters: [], rest: list('seqs'), countMin: 1 }, (_, lists) =>
     ok(lists.flat()),
   ),
   contains: define([list('list'), any('value')], ([values, value]) =>
     ok(values.some((one) => sameValue(one, value))),
   ),
-  distinct: define([evenList('list')], ([values]) => ok(toDistinct(values))),
-  element: define([list('list'), whole('index')], ([values, index]) => {
+  distinct: define([homogeneousList('list')], ([values]) => ok(distinct(values))),
+  element: define([list('list'), integer('index')], ([values, index]) => {
     const { length } = values
-    if (length === 0) return refuseArgument(0, 'list must not be empty')
+    if (length === 0) return failArgument(0, 'list must not be empty')
     return ok(values[((index % length) + length) % length] ?? null)
   }),
   flatten: define([list('list')], ([values]) => ok(flatten(values))),
-  index: define([some('collection'), some('key')], ([collection, key]) => indexOf(collection, key)),
-  length: define([some('value')], ([value], meter) => lengthOf(value, meter)),
+  index: define([nonNull('collection'), nonNull('key')], ([collection, key]) =>
+    indexOf(collection, key),
+  ),
+  length: define([nonNull('value')], ([value], meter) => lengthOf(value, meter)),
   matchkeys: define(
-    [list('values'), evenList('keys'), evenList('searchset')],
+    [list('values'), homogeneousList('keys'), homogeneousList('searchset')],
     ([values, keys, searchset]) => matchKeys(values, keys, searchset),
   ),
   one: define([listOrNull('list')], ([values]) => {
     if (values === null || values.length === 0) return ok(null)
     if (values.length === 1) return ok(values[0] ?? null)
-    return refuseArgument(0, `list must have at most one element, but it has ${values.length}`)
+    return failArgument(0, `list must have at most one element, but it has ${values.length}`)
   }),
   reverse: define([list('list')], ([values]) => ok(values.toReversed())),
   slice: define(
-    [list('list'), whole('start_index', { min: 0 }), whole('end_index', { min: 0 })],
+    [list('list'), integer('start_index', { min: 0 }), integer('end_index', { min: 0 })],
     ([values, start, end]) => slice(values, start, end),
   ),
-  sort: define([texts('list')], ([values], meter) => {
-    const paid = pay(meter, values.length * Math.log2(values.length + 1))
+  sort: define([strings('list')], ([values], meter) => {
+    const paid = chargeSteps(meter, values.length * Math.log2(values.length + 1))
     return paid.ok ? ok(values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))) : paid
   }),
 }
@@ -86,18 +102,18 @@ function toChunks(values: readonly Value[], size: number): readonly Value[] {
 }
 
 /** Only null is skipped: an empty string is a valid value. */
-function coalesce(values: readonly Value[]): Outcome {
-  const alike = convertAlike(values)
-  if (alike === undefined) return refuse('all arguments must have the same type')
+function coalesce(values: readonly Value[]): FunctionResult {
+  const alike = unifyValues(values)
+  if (alike === undefined) return fail('all arguments must have the same type')
   const found = alike.find((one) => one !== null)
-  return found === undefined ? refuse('all arguments are null') : ok(found)
+  return found === undefined ? fail('all arguments are null') : ok(found)
 }
 
 /** Compares by JSON text, so that long lists need no pairwise comparison. */
-function toDistinct(values: readonly Value[]): readonly Value[] {
+function distinct(values: readonly Value[]): readonly Value[] {
   const byText = new Map<string, Value>()
   for (const one of values) {
-    const key = toJsonText(one)
+    const key = toJsonString(one)
     if (!byText.has(key)) byText.set(key, one)
   }
   return [...byText.values()]
@@ -112,24 +128,22 @@ function flatten(values: readonly Value[]): readonly Value[] {
  * With a number, returns the element at that index; with another key, the index of that element, or
  * the member of that name in an object.
  */
-function indexOf(collection: Value, key: Value): Outcome {
+function indexOf(collection: Value, key: Value): FunctionResult {
   if (isObject(collection)) {
     const found = getAttribute(collection, toText(key) ?? '')
     return found === undefined
-      ? refuseArgument(1, `collection has no key ${describeKey(key)}`)
+      ? failArgument(1, `collection has no key ${describeKey(key)}`)
       : ok(found)
   }
-  if (!isList(collection)) return refuseArgument(0, 'collection must be a list, a map or an object')
+  if (!isList(collection)) return failArgument(0, 'collection must be a list, a map or an object')
   if (isNumber(key)) {
     const found = collection[Number(key)]
     return found === undefined
-      ? refuseArgument(1, `key must be a whole number from 0 to ${collection.length - 1}`)
+      ? failArgument(1, `key must be a whole number from 0 to ${collection.length - 1}`)
       : ok(found)
   }
   const index = collection.findIndex((one) => sameValue(one, key))
-  return index >= 0
-    ? ok(index)
-    : refuseArgument(1, `collection does not contain ${describeKey(key)}`)
+  return index >= 0 ? ok(index) : failArgument(1, `collection does not contain ${describeKey(key)}`)
 }
 
 function describeKey(key: Value): string {
@@ -137,34 +151,34 @@ function describeKey(key: Value): string {
   return text === undefined ? `such a ${describeValue(key)}` : quoteText(text)
 }
 
-function lengthOf(value: Value, meter: Meter): Outcome {
+function lengthOf(value: Value, meter: StepBudget): FunctionResult {
   if (isList(value)) return ok(value.length)
   if (isObject(value)) return ok(Object.keys(value).length)
   if (typeof value !== 'string')
-    return refuseArgument(0, 'value must be a list, a map, an object or a string')
-  const paid = pay(meter, value.length)
-  return paid.ok ? ok(countCharacters(value)) : paid
+    return failArgument(0, 'value must be a list, a map, an object or a string')
+  const paid = chargeSteps(meter, value.length)
+  return paid.ok ? ok(countGraphemes(value)) : paid
 }
 
 function matchKeys(
   values: readonly Value[],
   keys: readonly Value[],
   searchset: readonly Value[],
-): Outcome {
+): FunctionResult {
   if (values.length !== keys.length)
-    return refuseArgument(
+    return failArgument(
       1,
       `keys must be as many as values, but there are ${keys.length} keys and ${values.length} values`,
     )
-  const alike = convertAlike([...keys, ...searchset])
-  if (alike === undefined) return refuseArgument(2, 'searchset must have the type of keys')
-  const wanted = new Set(alike.slice(keys.length).map(toJsonText))
-  return ok(values.filter((_, index) => wanted.has(toJsonText(alike[index] ?? null))))
+  const alike = unifyValues([...keys, ...searchset])
+  if (alike === undefined) return failArgument(2, 'searchset must have the type of keys')
+  const wanted = new Set(alike.slice(keys.length).map(toJsonString))
+  return ok(values.filter((_, index) => wanted.has(toJsonString(alike[index] ?? null))))
 }
 
-function slice(values: readonly Value[], start: number, end: number): Outcome {
+function slice(values: readonly Value[], start: number, end: number): FunctionResult {
   if (end > values.length)
-    return refuseArgument(2, `end_index must be at most ${values.length}, the length of the list`)
-  if (start > end) return refuseArgument(1, 'start_index must not be greater than end_index')
+    return failArgument(2, `end_index must be at most ${values.length}, the length of the list`)
+  if (start > end) return failArgument(1, 'start_index must not be greater than end_index')
   return ok(values.slice(start, end))
 }

@@ -7,29 +7,29 @@ import {
   type FunctionDefinition,
   type Value,
 } from '@reeve/hcl'
-import { any, list, object, objectOrNull, text, texts, textsByName } from '../argument.ts'
-import { define, defineRest, refuseArgument, type Outcome } from '../define.ts'
+import { any, list, object, objectOrNull, text, strings, stringListsByName } from '../argument.ts'
+import { define, defineVariadic, failArgument, type FunctionResult } from '../define.ts'
 
 export const mapFunctions: Readonly<Record<string, FunctionDefinition>> = {
   keys: define([object('map')], ([map]) => ok(sortedEntries(map).map(([name]) => name))),
-  lookup: defineRest(
+  lookup: defineVariadic(
     { parameters: [object('map'), text('key')], rest: any('default'), countMax: 1 },
     ([map, key], [fallback]) => {
       // A null member exists.
       const member = getAttribute(map, key)
       const found = member === undefined ? fallback : member
       return found === undefined
-        ? refuseArgument(1, `map has no key ${quoteText(key)}, and no default is given`)
+        ? failArgument(1, `map has no key ${quoteText(key)}, and no default is given`)
         : ok(found)
     },
   ),
-  merge: defineRest({ parameters: [], rest: objectOrNull('maps') }, (_, maps) => {
+  merge: defineVariadic({ parameters: [], rest: objectOrNull('maps') }, (_, maps) => {
     if (maps.length > 0 && maps.every((one) => one === null)) return ok(null)
     return ok(makeObject(maps.flatMap((one) => Object.entries(one ?? {}))))
   }),
-  transpose: define([textsByName('values')], ([entries]) => ok(transpose(entries))),
+  transpose: define([stringListsByName('values')], ([entries]) => ok(transpose(entries))),
   values: define([object('map')], ([map]) => ok(sortedEntries(map).map(([, value]) => value))),
-  zipmap: define([texts('keys'), list('values')], ([keys, values]) => zip(keys, values)),
+  zipmap: define([strings('keys'), list('values')], ([keys, values]) => zip(keys, values)),
 }
 
 /** Swaps keys and elements; both sorted, without duplicates. */
@@ -48,9 +48,9 @@ function transpose(entries: readonly (readonly [string, readonly string[]])[]): 
   )
 }
 
-function zip(keys: readonly string[], values: readonly Value[]): Outcome {
+function zip(keys: readonly string[], values: readonly Value[]): FunctionResult {
   if (keys.length !== values.length)
-    return refuseArgument(
+    return failArgument(
       1,
       `values must be as many as keys, but there are ${keys.length} keys and ${values.length} values`,
     )

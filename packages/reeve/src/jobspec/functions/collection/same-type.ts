@@ -1,7 +1,7 @@
 import { convert, typeOf, unifyAll, type Value } from '@reeve/hcl'
 
 /** Converts all values to their common type; undefined if there is none. */
-export function convertAlike(values: readonly Value[]): readonly Value[] | undefined {
+export function unifyValues(values: readonly Value[]): readonly Value[] | undefined {
   const type = unifyAll(values.map(typeOf))
   if (type === undefined) return undefined
   const converted: Value[] = []

@@ -5,37 +5,41 @@ import {
   setOf,
   type FunctionDefinition,
   type FunctionError,
-  type Meter,
+  type StepBudget,
   type Value,
 } from '@reeve/hcl'
-import { evenList } from '../argument.ts'
-import { define, defineRest, pay, type Outcome } from '../define.ts'
-import { toJsonText } from '../encoding/json-text.ts'
-import { convertAlike } from './same-type.ts'
+import { homogeneousList } from '../argument.ts'
+import { define, defineVariadic, chargeSteps, type FunctionResult } from '../define.ts'
+import { toJsonString } from '../encoding/json-text.ts'
+import { unifyValues } from './same-type.ts'
 
 /**
  * Sets are passed and returned as lists: numbers sorted by value, everything else by JSON text,
  * without duplicates. Elements of all sets of a call are first converted to one type.
  */
 export const setFunctions: Readonly<Record<string, FunctionDefinition>> = {
-  setintersection: defineRest(
-    { parameters: [evenList('first_set')], rest: evenList('other_sets') },
+  setintersection: defineVariadic(
+    { parameters: [homogeneousList('first_set')], rest: homogeneousList('other_sets') },
     ([first], others) => combine([first, ...others], (counts, setCount) => counts === setCount),
   ),
-  setproduct: defineRest(
-    { parameters: [evenList('first_set')], rest: evenList('other_sets'), countMin: 1 },
+  setproduct: defineVariadic(
+    {
+      parameters: [homogeneousList('first_set')],
+      rest: homogeneousList('other_sets'),
+      countMin: 1,
+    },
     ([first], others, meter) => product([first, ...others], meter),
   ),
-  setsubtract: define([evenList('a'), evenList('b')], ([a, b]) =>
+  setsubtract: define([homogeneousList('a'), homogeneousList('b')], ([a, b]) =>
     // Counting the second set twice leaves count 1 for elements of the first set only.
     combine([a, b, b], (count) => count === 1),
   ),
-  setsymmetricdifference: defineRest(
-    { parameters: [evenList('first_set')], rest: evenList('other_sets') },
+  setsymmetricdifference: defineVariadic(
+    { parameters: [homogeneousList('first_set')], rest: homogeneousList('other_sets') },
     ([first], others) => combine([first, ...others], (count) => count % 2 === 1),
   ),
-  setunion: defineRest(
-    { parameters: [evenList('first_set')], rest: evenList('other_sets') },
+  setunion: defineVariadic(
+    { parameters: [homogeneousList('first_set')], rest: homogeneousList('other_sets') },
     ([first], others) => combine([first, ...others], () => true),
   ),
 }
@@ -44,12 +48,12 @@ export const setFunctions: Readonly<Record<string, FunctionDefinition>> = {
 function combine(
   sets: readonly (readonly Value[])[],
   isKept: (count: number, setCount: number) => boolean,
-): Outcome {
+): FunctionResult {
   const alike = toOneType(sets)
   if (!alike.ok) return alike
   const found = new Map<string, { readonly value: Value; count: number }>()
   for (const set of alike.value)
-    for (const [key, value] of new Map(set.map((one) => [toJsonText(one), one]))) {
+    for (const [key, value] of new Map(set.map((one) => [toJsonString(one), one]))) {
       const entry = found.get(key)
       if (entry === undefined) found.set(key, { value, count: 1 })
       else entry.count++
@@ -61,23 +65,23 @@ function combine(
 function toOneType(
   sets: readonly (readonly Value[])[],
 ): Result<readonly (readonly Value[])[], FunctionError> {
-  const alike = convertAlike(sets.flat())
+  const alike = unifyValues(sets.flat())
   if (alike === undefined) return err({ message: 'all sets must have elements of the same type' })
   let at = 0
   return ok(sets.map(({ length }) => alike.slice(at, (at += length))))
 }
 
 /** Sorted as by the language's own conversion to a set. */
-function toSet(values: readonly Value[]): Outcome {
+function toSet(values: readonly Value[]): FunctionResult {
   const set = convert(values, setOf(ANY))
   return set.ok ? set : err({ message: set.error.message })
 }
 
 /** The Cartesian product. The last list varies fastest. */
-function product(lists: readonly (readonly Value[])[], meter: Meter): Outcome {
+function product(lists: readonly (readonly Value[])[], meter: StepBudget): FunctionResult {
   const count = lists.reduce((total, { length }) => total * length, 1)
   // Checked before allocation: each combination has one element of every list.
-  const paid = pay(meter, count * lists.length)
+  const paid = chargeSteps(meter, count * lists.length)
   if (!paid.ok) return paid
   const combinations: Value[] = []
   for (let index = 0; index < count; index++) combinations.push(combinationAt(lists, index))

@@ -5,13 +5,20 @@ import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
 import { encodeHex } from '@reeve/kit/bytes.ts'
 import { ok } from '@reeve/kit/result.ts'
 import { decodeUtf8, encodeUtf8 } from '@reeve/kit/utf8.ts'
-import type { FunctionDefinition, Meter } from '@reeve/hcl'
-import { text, whole } from '../argument.ts'
+import type { FunctionDefinition, StepBudget } from '@reeve/hcl'
+import { text, integer } from '../argument.ts'
 import { bcrypt, SALT_BYTES } from './bcrypt.ts'
 import type { FunctionOptions } from '../options.ts'
 import { parsePrivateKey } from './private-key.ts'
 import { decryptRsa } from './rsa.ts'
-import { define, defineRest, pay, refuse, refuseArgument, type Outcome } from '../define.ts'
+import {
+  define,
+  defineVariadic,
+  chargeSteps,
+  fail,
+  failArgument,
+  type FunctionResult,
+} from '../define.ts'
 import {
   BCRYPT_COST_DEFAULT,
   BCRYPT_COST_MAX,
@@ -29,16 +36,16 @@ export function cryptoFunctions({
   crypto,
 }: FunctionOptions): Readonly<Record<string, FunctionDefinition>> {
   return {
-    bcrypt: defineRest(
+    bcrypt: defineVariadic(
       {
         parameters: [text('str')],
-        rest: whole('cost', { min: BCRYPT_COST_MIN, max: BCRYPT_COST_MAX }),
+        rest: integer('cost', { min: BCRYPT_COST_MIN, max: BCRYPT_COST_MAX }),
         countMax: 1,
       },
       ([str], [cost = BCRYPT_COST_DEFAULT], meter) => {
         if (encodeUtf8(str).length > BCRYPT_PASSWORD_BYTES_MAX)
-          return refuseArgument(0, `str must be at most ${BCRYPT_PASSWORD_BYTES_MAX} bytes long`)
-        const paid = pay(meter, 2 ** cost * STEPS_PER_BCRYPT_ROUND)
+          return failArgument(0, `str must be at most ${BCRYPT_PASSWORD_BYTES_MAX} bytes long`)
+        const paid = chargeSteps(meter, 2 ** cost * STEPS_PER_BCRYPT_ROUND)
         if (!paid.ok) return paid
         return ok(bcrypt(str, { cost, salt: randomBytes(random, SALT_BYTES) }))
       },
@@ -58,7 +65,7 @@ export function cryptoFunctions({
 function hashFunction(hash: (message: Uint8Array) => Uint8Array): FunctionDefinition {
   return define([text('str')], ([str], meter) => {
     const bytes = encodeUtf8(str)
-    const paid = pay(meter, (bytes.length + HASHED_BYTES_MIN) * STEPS_PER_HASHED_BYTE)
+    const paid = chargeSteps(meter, (bytes.length + HASHED_BYTES_MIN) * STEPS_PER_HASHED_BYTE)
     return paid.ok ? ok(encodeHex(hash(bytes))) : paid
   })
 }
@@ -66,17 +73,17 @@ function hashFunction(hash: (message: Uint8Array) => Uint8Array): FunctionDefini
 function decrypt(
   crypto: CryptoHost | undefined,
   { ciphertext, privateKey }: { readonly ciphertext: string; readonly privateKey: string },
-  meter: Meter,
-): Outcome {
-  if (crypto === undefined) return refuse('rsadecrypt is not available here')
+  meter: StepBudget,
+): FunctionResult {
+  if (crypto === undefined) return fail('rsadecrypt is not available here')
   const cipher = decodeBase64(ciphertext)
-  if (cipher === undefined) return refuseArgument(0, 'ciphertext must be base64')
+  if (cipher === undefined) return failArgument(0, 'ciphertext must be base64')
   const key = parsePrivateKey(crypto, privateKey)
-  if (!key.ok) return refuseArgument(1, `privatekey cannot be used: ${key.error}`)
-  const paid = pay(meter, STEPS_PER_RSA)
+  if (!key.ok) return failArgument(1, `privatekey cannot be used: ${key.error}`)
+  const paid = chargeSteps(meter, STEPS_PER_RSA)
   if (!paid.ok) return paid
   const message = decryptRsa(crypto, key.value, cipher)
-  if (!message.ok) return refuse(message.error)
+  if (!message.ok) return fail(message.error)
   const decrypted = decodeUtf8(message.value)
-  return decrypted === undefined ? refuse('the decrypted bytes are not UTF-8 text') : ok(decrypted)
+  return decrypted === undefined ? fail('the decrypted bytes are not UTF-8 text') : ok(decrypted)
 }

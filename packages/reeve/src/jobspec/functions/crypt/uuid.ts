@@ -5,7 +5,7 @@ import { ok } from '@reeve/kit/result.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import type { FunctionDefinition } from '@reeve/hcl'
 import { text } from '../argument.ts'
-import { define, pay, refuseArgument } from '../define.ts'
+import { define, chargeSteps, failArgument } from '../define.ts'
 import { STEPS_PER_HASHED_BYTE } from '../limits.ts'
 import { randomBytes } from './random-bytes.ts'
 
@@ -16,9 +16,9 @@ export function uuidFunctions(random: Random): Readonly<Record<string, FunctionD
       const space = NAMESPACES.get(namespace) ?? namespace
       const digits = UUID.test(space) ? space.replaceAll('-', '') : undefined
       if (digits === undefined)
-        return refuseArgument(0, 'namespace must be "dns", "url", "oid", "x500" or a UUID')
+        return failArgument(0, 'namespace must be "dns", "url", "oid", "x500" or a UUID')
       const bytes = [...fromHex(digits), ...encodeUtf8(name)]
-      const paid = pay(meter, bytes.length * STEPS_PER_HASHED_BYTE)
+      const paid = chargeSteps(meter, bytes.length * STEPS_PER_HASHED_BYTE)
       return paid.ok ? ok(toUuid(sha1(Uint8Array.from(bytes)), 5)) : paid
     }),
   }

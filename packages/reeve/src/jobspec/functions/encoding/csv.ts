@@ -10,8 +10,8 @@ export function decodeCsv(source: string): Result<readonly Value[], string> {
   if (!records.ok) return records
   const [header, ...rows] = records.value
   if (header === undefined) return err('the first line with the names of the columns is missing')
-  const twice = header.fields.find((name, index) => header.fields.indexOf(name) !== index)
-  if (twice !== undefined) return err(`the column ${quoteText(twice)} is named twice`)
+  const duplicate = header.fields.find((name, index) => header.fields.indexOf(name) !== index)
+  if (duplicate !== undefined) return err(`the column ${quoteText(duplicate)} is named twice`)
   const values: Value[] = []
   for (const { line, fields } of rows) {
     if (fields.length !== header.fields.length)
@@ -22,15 +22,15 @@ export function decodeCsv(source: string): Result<readonly Value[], string> {
   return ok(values)
 }
 
-interface Row {
+interface CsvRow {
   readonly line: number
   readonly fields: readonly string[]
 }
 
 /** Skips empty lines. */
-function readRecords(source: string): Result<readonly Row[], string> {
+function readRecords(source: string): Result<readonly CsvRow[], string> {
   const text = source.replaceAll('\r\n', '\n')
-  const rows: Row[] = []
+  const rows: CsvRow[] = []
   let line = 1
   for (let at = 0; at < text.length;) {
     if (text[at] === '\n') {
@@ -47,17 +47,17 @@ function readRecords(source: string): Result<readonly Row[], string> {
   return ok(rows)
 }
 
-interface Found {
+interface ParsedRecord {
   readonly fields: readonly string[]
   readonly end: number
   readonly lineCount: number
 }
 
-function readRecord(text: string, start: number, line: number): Result<Found, string> {
+function readRecord(text: string, start: number, line: number): Result<ParsedRecord, string> {
   const fields: string[] = []
   let lineCount = 1
   for (let at = start; ; at++) {
-    const field = text[at] === '"' ? readQuoted(text, at, line) : readPlain(text, at, line)
+    const field = text[at] === '"' ? readQuoted(text, at, line) : readUnquoted(text, at, line)
     if (!field.ok) return field
     fields.push(field.value.text)
     lineCount += field.value.lineCount
@@ -66,24 +66,24 @@ function readRecord(text: string, start: number, line: number): Result<Found, st
   }
 }
 
-interface Field {
+interface CsvField {
   readonly text: string
   readonly end: number
   /** Number of line breaks inside. */
   readonly lineCount: number
 }
 
-const PLAIN = /[^,\n]*/y
+const UNQUOTED_FIELD = /[^,\n]*/y
 
-function readPlain(text: string, at: number, line: number): Result<Field, string> {
-  PLAIN.lastIndex = at
-  const found = PLAIN.exec(text)?.[0] ?? ''
+function readUnquoted(text: string, at: number, line: number): Result<CsvField, string> {
+  UNQUOTED_FIELD.lastIndex = at
+  const found = UNQUOTED_FIELD.exec(text)?.[0] ?? ''
   if (found.includes('"')) return err(`line ${line} has a quote in a field that is not quoted`)
   return ok({ text: found, end: at + found.length, lineCount: 0 })
 }
 
 /** A doubled quote is an escaped quote. */
-function readQuoted(text: string, start: number, line: number): Result<Field, string> {
+function readQuoted(text: string, start: number, line: number): Result<CsvField, string> {
   let end = start + 1
   for (;;) {
     end = text.indexOf('"', end)

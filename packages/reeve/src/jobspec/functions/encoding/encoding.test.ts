@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { call, fails, literal, testCalls } from '../../../../test/build/function-cases.ts'
 import { parseJsonText } from './json-reader.ts'
-import { toJsonText } from './json-text.ts'
+import { toJsonString } from './json-text.ts'
 
 const { raw } = String
 
@@ -93,7 +93,7 @@ test('JSON text reads back as the value it was made from', () => {
     fc.property(jsonValue, (value) => {
       const read = parseJsonText(JSON.stringify(value))
       assert.ok(read.ok)
-      assert.deepEqual(JSON.parse(toJsonText(read.value)), value)
+      assert.deepEqual(JSON.parse(toJsonString(read.value)), value)
     }),
   )
 })

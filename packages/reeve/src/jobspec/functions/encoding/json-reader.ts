@@ -6,7 +6,7 @@ export function parseJsonText(source: string): Result<Value, string> {
   const reader: Reader = { source, at: 0 }
   const value = readValue(reader, 0)
   if (!value.ok) return value
-  skipBlanks(reader)
+  skipWhitespace(reader)
   return reader.at < source.length ? expected(reader, 'the end of the text') : value
 }
 
@@ -15,21 +15,21 @@ interface Reader {
   at: number
 }
 
-const BLANKS = /[ \t\r\n]*/y
-const WORD = /true|false|null/y
+const WHITESPACE = /[ \t\r\n]*/y
+const LITERAL = /true|false|null/y
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-const WORDS: Readonly<Record<string, Value>> = { true: true, false: false, null: null }
+const LITERALS: Readonly<Record<string, Value>> = { true: true, false: false, null: null }
 
 function readValue(reader: Reader, depth: number): Result<Value, string> {
   if (depth > NESTING_DEPTH_MAX)
     return err(`it is nested more than ${NESTING_DEPTH_MAX} levels deep`)
-  skipBlanks(reader)
+  skipWhitespace(reader)
   const first = reader.source[reader.at]
   if (first === '{') return readObject(reader, depth)
   if (first === '[') return readList(reader, depth)
   if (first === '"') return readString(reader)
-  const word = take(reader, WORD)
-  if (word !== undefined) return ok(WORDS[word] ?? null)
+  const word = take(reader, LITERAL)
+  if (word !== undefined) return ok(LITERALS[word] ?? null)
   const digits = take(reader, NUMBER)
   if (digits === undefined) return expected(reader, 'a value')
   const number = parseNumber(digits)
@@ -39,30 +39,30 @@ function readValue(reader: Reader, depth: number): Result<Value, string> {
 function readList(reader: Reader, depth: number): Result<Value, string> {
   const elements: Value[] = []
   reader.at++
-  if (takeSign(reader, ']')) return ok(elements)
+  if (takePunctuation(reader, ']')) return ok(elements)
   do {
     const element = readValue(reader, depth + 1)
     if (!element.ok) return element
     elements.push(element.value)
-  } while (takeSign(reader, ','))
-  return takeSign(reader, ']') ? ok(elements) : expected(reader, '"," or "]"')
+  } while (takePunctuation(reader, ','))
+  return takePunctuation(reader, ']') ? ok(elements) : expected(reader, '"," or "]"')
 }
 
 function readObject(reader: Reader, depth: number): Result<Value, string> {
   const entries: [string, Value][] = []
   reader.at++
-  if (takeSign(reader, '}')) return ok({})
+  if (takePunctuation(reader, '}')) return ok({})
   do {
-    skipBlanks(reader)
+    skipWhitespace(reader)
     if (reader.source[reader.at] !== '"') return expected(reader, 'a name in double quotes')
     const name = readString(reader)
     if (!name.ok) return name
-    if (!takeSign(reader, ':')) return expected(reader, '":"')
+    if (!takePunctuation(reader, ':')) return expected(reader, '":"')
     const value = readValue(reader, depth + 1)
     if (!value.ok) return value
     entries.push([name.value, value.value])
-  } while (takeSign(reader, ','))
-  return takeSign(reader, '}') ? ok(makeObject(entries)) : expected(reader, '"," or "}"')
+  } while (takePunctuation(reader, ','))
+  return takePunctuation(reader, '}') ? ok(makeObject(entries)) : expected(reader, '"," or "}"')
 }
 
 /** Finds the end of the string and lets `JSON.parse` decode it. */
@@ -97,12 +97,12 @@ function take(reader: Reader, pattern: RegExp): string | undefined {
   return match[0]
 }
 
-function skipBlanks(reader: Reader): void {
-  take(reader, BLANKS)
+function skipWhitespace(reader: Reader): void {
+  take(reader, WHITESPACE)
 }
 
-function takeSign(reader: Reader, sign: string): boolean {
-  skipBlanks(reader)
+function takePunctuation(reader: Reader, sign: string): boolean {
+  skipWhitespace(reader)
   if (reader.source[reader.at] !== sign) return false
   reader.at++
   return true

@@ -4,12 +4,12 @@ import { isList, isNumber, isObject, numberToText, sortedEntries, type Value } f
  * Writes JSON with sorted names and exact numbers. Escapes HTML characters, and U+2028 and U+2029,
  * which some parsers treat as line breaks.
  */
-export function toJsonText(value: Value): string {
+export function toJsonString(value: Value): string {
   if (isNumber(value)) return numberToText(value)
-  if (isList(value)) return `[${value.map(toJsonText).join(',')}]`
+  if (isList(value)) return `[${value.map(toJsonString).join(',')}]`
   if (!isObject(value)) return escape(JSON.stringify(value))
   const members = sortedEntries(value).map(
-    ([name, one]) => `${escape(JSON.stringify(name))}:${toJsonText(one)}`,
+    ([name, one]) => `${escape(JSON.stringify(name))}:${toJsonString(one)}`,
   )
   return `{${members.join(',')}}`
 }

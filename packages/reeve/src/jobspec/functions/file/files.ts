@@ -3,12 +3,12 @@ import { ok, type Result } from '@reeve/kit/result.ts'
 import { decodeUtf8 } from '@reeve/kit/utf8.ts'
 import { quoteText, type FunctionDefinition, type FunctionError } from '@reeve/hcl'
 import { text } from '../argument.ts'
-import { define, refuse, refuseArgument, type Outcome } from '../define.ts'
+import { define, fail, failArgument, type FunctionResult } from '../define.ts'
 import type { FileFunctions } from '../options.ts'
 import { baseName, cleanPath, directoryName, joinPath } from './path.ts'
 import { compilePathPattern } from './path-pattern.ts'
 
-type FileCall = (files: FileFunctions, path: string) => Outcome
+type FileCall = (files: FileFunctions, path: string) => FunctionResult
 
 /** Without file access all functions fail: a job file must not read the disk of a server. */
 export function fileFunctions(
@@ -26,9 +26,9 @@ export function fileFunctions(
 
 function withFiles(
   files: FileFunctions | undefined,
-  use: (files: FileFunctions) => Outcome,
-): Outcome {
-  return files === undefined ? refuse(DISABLED) : use(files)
+  use: (files: FileFunctions) => FunctionResult,
+): FunctionResult {
+  return files === undefined ? fail(DISABLED) : use(files)
 }
 
 const DISABLED =
@@ -43,7 +43,7 @@ const CALLS: Readonly<Record<string, FileCall>> = {
     if (!bytes.ok) return bytes
     const content = decodeUtf8(bytes.value)
     return content === undefined
-      ? refuseArgument(0, `${quoteText(path)} is not UTF-8 text; use filebase64`)
+      ? failArgument(0, `${quoteText(path)} is not UTF-8 text; use filebase64`)
       : ok(content)
   },
   filebase64(files, path) {
@@ -54,7 +54,7 @@ const CALLS: Readonly<Record<string, FileCall>> = {
     const expanded = expandHome(files, path)
     if (!expanded.ok) return expanded
     const exists = files.exists(expanded.value)
-    return exists.ok ? exists : refuseArgument(0, exists.error)
+    return exists.ok ? exists : failArgument(0, exists.error)
   },
   pathexpand: expandHome,
 }
@@ -63,27 +63,27 @@ function readBytes(files: FileFunctions, path: string): Result<Uint8Array, Funct
   const expanded = expandHome(files, path)
   if (!expanded.ok) return expanded
   const bytes = files.read(expanded.value)
-  return bytes.ok ? bytes : refuseArgument(0, bytes.error)
+  return bytes.ok ? bytes : failArgument(0, bytes.error)
 }
 
 /** Expands `~` and `~/x`. Home directories of other users (`~name`) are not supported. */
 function expandHome(files: FileFunctions, path: string): Result<string, FunctionError> {
   if (!path.startsWith('~')) return ok(path)
   if (path !== '~' && !path.startsWith('~/'))
-    return refuseArgument(0, `only "~" and "~/…" can be expanded, not ${quoteText(path)}`)
+    return failArgument(0, `only "~" and "~/…" can be expanded, not ${quoteText(path)}`)
   const home = files.home()
-  if (home === undefined) return refuseArgument(0, 'there is no home directory')
+  if (home === undefined) return failArgument(0, 'there is no home directory')
   return ok(path === '~' ? home : joinPath(home, path.slice(2)))
 }
 
 /** The matching paths below the directory, sorted. */
-function listFiles(files: FileFunctions, path: string, pattern: string): Outcome {
+function listFiles(files: FileFunctions, path: string, pattern: string): FunctionResult {
   const compiled = compilePathPattern(pattern)
-  if (!compiled.ok) return refuseArgument(1, `pattern ${compiled.error}`)
+  if (!compiled.ok) return failArgument(1, `pattern ${compiled.error}`)
   const { depthMax, matches } = compiled.value
   const expanded = expandHome(files, path)
   if (!expanded.ok) return expanded
   const found = files.list(expanded.value, depthMax)
-  if (!found.ok) return refuseArgument(0, found.error)
+  if (!found.ok) return failArgument(0, found.error)
   return ok(found.value.filter(matches).toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)))
 }

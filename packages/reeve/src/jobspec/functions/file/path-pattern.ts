@@ -44,7 +44,7 @@ function translate(pattern: string): Result<string, string> {
     else if (token === '**') source += '.*'
     else if (token === '*') source += '[^/]*'
     else if (token === '?') source += '[^/]'
-    else if (members !== undefined) source += classOf(members, negation !== undefined)
+    else if (members !== undefined) source += characterClass(members, negation !== undefined)
     else if (escaped !== undefined) source += quoteRegex(escaped)
     else if (token === '{') {
       depth++
@@ -59,16 +59,16 @@ function translate(pattern: string): Result<string, string> {
 }
 
 /** Keeps ranges and escapes every other special character. */
-function classOf(members: string, isNegated: boolean): string {
+function characterClass(members: string, isNegated: boolean): string {
   let source = ''
   for (const [, from = '', to] of members.matchAll(/\\?([^])(?:-\\?([^]))?/gu))
     source +=
       to === undefined || to < from
-        ? [from, to ?? ''].map(quoteMember).join('')
-        : `${quoteMember(from)}-${quoteMember(to)}`
+        ? [from, to ?? ''].map(escapeMember).join('')
+        : `${escapeMember(from)}-${escapeMember(to)}`
   return `[${isNegated ? '^/' : ''}${source}]`
 }
 
-function quoteMember(member: string): string {
+function escapeMember(member: string): string {
   return /^[\^\]\\[-]$/.test(member) ? `\\${member}` : member
 }

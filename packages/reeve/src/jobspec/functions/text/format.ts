@@ -5,31 +5,32 @@ import {
   quoteText,
   type FunctionDefinition,
   type FunctionError,
-  type Meter,
+  type StepBudget,
   type Value,
 } from '@reeve/hcl'
 import { any, text } from '../argument.ts'
-import { defineRest, pay, refuse, refuseArgument, type Outcome } from '../define.ts'
-import { formatValue, type Verb } from './format-verb.ts'
+import { defineVariadic, chargeSteps, fail, failArgument, type FunctionResult } from '../define.ts'
+import { formatValue, type FormatVerb } from './format-verb.ts'
 import { FORMAT_WIDTH_MAX } from '../limits.ts'
 
 export const formatFunctions: Readonly<Record<string, FunctionDefinition>> = {
-  format: defineRest({ parameters: [text('format')], rest: any('args') }, ([format], args, meter) =>
-    formatText(format, args, meter),
+  format: defineVariadic(
+    { parameters: [text('format')], rest: any('args') },
+    ([format], args, meter) => formatText(format, args, meter),
   ),
-  formatlist: defineRest(
+  formatlist: defineVariadic(
     { parameters: [text('format')], rest: any('args') },
     ([format], args, meter) => formatList(format, args, meter),
   ),
 }
 
 /** Lists must be equally long and supply one element per result; other arguments are repeated. */
-function formatList(format: string, args: readonly Value[], meter: Meter): Outcome {
+function formatList(format: string, args: readonly Value[], meter: StepBudget): FunctionResult {
   const longest = args.find(isList)
   const roundCount = longest?.length ?? 1
   for (const [index, one] of args.entries())
     if (isList(one) && one.length !== roundCount)
-      return refuseArgument(
+      return failArgument(
         index + 1,
         `all lists must have the same length, but this one has ${one.length} elements and the first ${roundCount}`,
       )
@@ -37,7 +38,7 @@ function formatList(format: string, args: readonly Value[], meter: Meter): Outco
   for (let round = 0; round < roundCount; round++) {
     const values = args.map((one) => (isList(one) ? (one[round] ?? null) : one))
     const result = formatText(format, values, meter)
-    if (!result.ok) return refuse(`in round ${round}: ${result.error.message}`)
+    if (!result.ok) return fail(`in round ${round}: ${result.error.message}`)
     results.push(result.value)
   }
   return ok(results)
@@ -50,7 +51,7 @@ const VERB =
 function formatText(
   format: string,
   args: readonly Value[],
-  meter: Meter,
+  meter: StepBudget,
 ): Result<string, FunctionError> {
   const pieces: string[] = []
   let length = 0
@@ -65,13 +66,13 @@ function formatText(
     at = end
     length += produced.length
     if (length > meter.limits.stringLengthMax)
-      return refuse(`the result would be longer than ${meter.limits.stringLengthMax} characters`)
-    const paid = pay(meter, 1 + measured + produced.length / CHARACTERS_PER_STEP)
+      return fail(`the result would be longer than ${meter.limits.stringLengthMax} characters`)
+    const paid = chargeSteps(meter, 1 + measured + produced.length / CHARACTERS_PER_STEP)
     if (!paid.ok) return paid
     pieces.push(produced)
   }
   if (usedCount < args.length)
-    return refuseArgument(
+    return failArgument(
       usedCount + 1,
       `there are ${args.length} value(s) to format, but the format uses only ${usedCount}`,
     )
@@ -121,12 +122,12 @@ function takePiece(
   return ok({ text: formatted.value, end: VERB.lastIndex, measured, nextIndex: index + 1 })
 }
 
-function readVerb(match: RegExpExecArray): Verb {
+function readVerb(match: RegExpExecArray): FormatVerb {
   const [, flags = '', , width = '0', precision, , mode = ''] = match
   return {
     mode,
-    isSharp: flags.includes('#'),
-    isLeft: flags.includes('-'),
+    isAlternate: flags.includes('#'),
+    isLeftAligned: flags.includes('-'),
     hasPlus: flags.includes('+'),
     hasSpace: flags.includes(' '),
     hasZeros: flags.includes('0'),

@@ -4,11 +4,11 @@ import {
   makeObject,
   type FunctionDefinition,
   type FunctionError,
-  type Meter,
+  type StepBudget,
   type Value,
 } from '@reeve/hcl'
 import { text } from '../argument.ts'
-import { define, pay, refuseArgument } from '../define.ts'
+import { define, chargeSteps, failArgument } from '../define.ts'
 import {
   PATTERN_CHARACTERS_MAX,
   PATTERN_CHARACTERS_PER_STEP,
@@ -16,31 +16,31 @@ import {
   PATTERN_INSTRUCTIONS_MAX,
   PATTERN_INSTRUCTIONS_PER_STEP,
 } from '../limits.ts'
-import { checkedText } from './produced-text.ts'
+import { boundedString } from './produced-text.ts'
 
 /** Regular expressions with linear matching time, so that a job file cannot block the server. */
-export const patternFunctions: Readonly<Record<string, FunctionDefinition>> = {
+export const regexFunctions: Readonly<Record<string, FunctionDefinition>> = {
   regex: define([text('pattern'), text('string')], ([pattern, string], meter) => {
-    const regex = compile(pattern, 0)
+    const regex = compilePattern(pattern, 0)
     if (!regex.ok) return regex
     const search = new Search(regex.value, string, meter)
     const isFound = search.next()
     if (!isFound.ok) return isFound
-    return isFound.value ? capturesOf(search) : refuseArgument(1, 'string does not match pattern')
+    return isFound.value ? toCaptureValue(search) : failArgument(1, 'string does not match pattern')
   }),
   regex_replace: define(
     [text('str'), text('pattern'), text('replace')],
     ([str, pattern, replace], meter) => {
-      const regex = compile(pattern, 1)
+      const regex = compilePattern(pattern, 1)
       if (!regex.ok) return regex
       const pieces = replacePieces(new Search(regex.value, str, meter), replace)
       if (!pieces.ok) return pieces
       const length = pieces.value.reduce((sum, one) => sum + one.length, 0)
-      return checkedText(meter, length, () => pieces.value.join(''))
+      return boundedString(meter, length, () => pieces.value.join(''))
     },
   ),
   regexall: define([text('pattern'), text('string')], ([pattern, string], meter) => {
-    const regex = compile(pattern, 0)
+    const regex = compilePattern(pattern, 0)
     if (!regex.ok) return regex
     const search = new Search(regex.value, string, meter)
     const all: Value[] = []
@@ -48,7 +48,7 @@ export const patternFunctions: Readonly<Record<string, FunctionDefinition>> = {
       const isFound = search.next()
       if (!isFound.ok) return isFound
       if (!isFound.value) return ok(all)
-      const captures = capturesOf(search)
+      const captures = toCaptureValue(search)
       if (!captures.ok) return captures
       all.push(captures.value)
     }
@@ -62,11 +62,11 @@ const PATTERN_LIMITS = {
   instructionsMax: PATTERN_INSTRUCTIONS_MAX,
 }
 
-function compile(pattern: string, argument: number): Result<RE2JS, FunctionError> {
+function compilePattern(pattern: string, argument: number): Result<RE2JS, FunctionError> {
   const compiled = compileRegex(pattern, PATTERN_LIMITS)
   if (compiled.ok) return ok(compiled.value.regex)
   const { kind, message } = compiled.error
-  return refuseArgument(
+  return failArgument(
     argument,
     kind === 'invalid' ? `pattern is not valid: ${message}` : `pattern is ${message}`,
   )
@@ -77,11 +77,11 @@ class Search {
   readonly text: string
   readonly matcher: Matcher
   readonly names: readonly string[]
-  readonly #meter: Meter
+  readonly #meter: StepBudget
   readonly #stepsPerCharacter: number
   #from = 0
 
-  constructor(regex: RE2JS, subject: string, meter: Meter) {
+  constructor(regex: RE2JS, subject: string, meter: StepBudget) {
     this.text = subject
     this.matcher = regex.matcher(subject)
     this.names = Object.keys(regex.namedGroups())
@@ -94,7 +94,7 @@ class Search {
   /** Charges for the whole rest, because one search may scan all of it. */
   next(): Result<boolean, FunctionError> {
     const rest = this.text.length - this.#from
-    const paid = pay(this.#meter, 1 + rest * this.#stepsPerCharacter)
+    const paid = chargeSteps(this.#meter, 1 + rest * this.#stepsPerCharacter)
     if (!paid.ok) return paid
     const isFound = this.matcher.find()
     if (isFound) this.#from = this.matcher.end()
@@ -103,7 +103,7 @@ class Search {
 }
 
 /** The match; or its groups, as a list or, if they are named, as an object. */
-function capturesOf({ matcher, names }: Search): Result<Value, FunctionError> {
+function toCaptureValue({ matcher, names }: Search): Result<Value, FunctionError> {
   const count = matcher.groupCount()
   if (count === 0) return ok(matcher.group(0))
   if (names.length === 0)

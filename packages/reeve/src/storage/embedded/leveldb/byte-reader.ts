@@ -1,58 +1,59 @@
-import { Damage } from './damage.ts'
+import { CorruptFileError } from './damage.ts'
 
-/** Reads the database's numbers and texts from bytes that may be damaged: never past the end. */
+/** Decodes LevelDB numbers and strings from possibly damaged bytes; never reads past the end. */
 export class ByteReader {
   readonly #bytes: Uint8Array
   readonly #end: number
-  at: number
+  offset: number
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
     this.#bytes = bytes
-    this.at = start
+    this.offset = start
     this.#end = end
   }
 
-  get done(): boolean {
-    return this.at >= this.#end
+  get isAtEnd(): boolean {
+    return this.offset >= this.#end
   }
 
-  /** Seven bits per byte, lowest first. Numbers above 2^53 do not occur in a sound file. */
-  varint(): number {
+  /** Seven bits per byte, lowest first. Numbers above 2^53 do not occur in an intact file. */
+  readVarint(): number {
     let value = 0
     for (let scale = 1; scale <= 2 ** 49; scale *= 128) {
-      const byte = this.#byte()
+      const byte = this.#readByte()
       value += (byte & 0x7f) * scale
       if (byte < 0x80) return value
     }
-    throw new Damage(this.at, 'a number is too long')
+    throw new CorruptFileError(this.offset, 'a number is too long')
   }
 
   /** Bytes preceded by their length. */
-  sized(): Uint8Array {
-    return this.take(this.varint())
+  readSized(): Uint8Array {
+    return this.readBytes(this.readVarint())
   }
 
-  take(length: number): Uint8Array {
-    const start = this.at
+  readBytes(length: number): Uint8Array {
+    const start = this.offset
     this.skip(length)
-    return this.#bytes.subarray(start, this.at)
+    return this.#bytes.subarray(start, this.offset)
   }
 
   skip(length: number): void {
-    if (length > this.#end - this.at) throw new Damage(this.at, 'a value is longer than the rest')
-    this.at += length
+    if (length > this.#end - this.offset)
+      throw new CorruptFileError(this.offset, 'a value is longer than the rest')
+    this.offset += length
   }
 
-  #byte(): number {
-    const byte = this.at < this.#end ? this.#bytes[this.at] : undefined
-    if (byte === undefined) throw new Damage(this.at, 'the content ends too early')
-    this.at++
+  #readByte(): number {
+    const byte = this.offset < this.#end ? this.#bytes[this.offset] : undefined
+    if (byte === undefined) throw new CorruptFileError(this.offset, 'the content ends too early')
+    this.offset++
     return byte
   }
 }
 
 /** Four bytes, lowest first. Missing ones read as zero. */
-export function uint32At(bytes: Uint8Array, at: number): number {
+export function readUint32(bytes: Uint8Array, at: number): number {
   const low = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8)
   const high = (bytes[at + 2] ?? 0) | ((bytes[at + 3] ?? 0) << 8)
   return (low | (high << 16)) >>> 0

@@ -1,5 +1,5 @@
-/** A file of the database is not what was written. Carries where, so that an operator can look. */
-export class Damage extends Error {
+/** A LevelDB file has invalid content at this offset. */
+export class CorruptFileError extends Error {
   override readonly name: string = 'Damage'
   readonly offset: number
 

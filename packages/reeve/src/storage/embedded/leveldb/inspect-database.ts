@@ -1,80 +1,81 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Damage } from './damage.ts'
+import { CorruptFileError } from './damage.ts'
 import { readManifest, type Manifest, type TableEntry } from './manifest.ts'
 import { readRecordLog } from './record-log.ts'
 import { verifyTable } from './table-file.ts'
 
-/** The database's files are not sound. Nothing was changed by finding out. */
-export class DamagedDatabase extends Error {
+/** The files of the database are damaged. Thrown without changing anything. */
+export class CorruptDatabaseError extends Error {
   override readonly name: string = 'DamagedDatabase'
 }
 
-interface Inspection {
-  /** What the database will rewrite when it opens. */
+interface VerifiedDatabase {
+  /** Bytes that the database rewrites when it opens. */
   readonly walBytes: number
 }
 
-/** How long one write-ahead log is known to have been. */
-export interface WalLength {
+/** Known length of a write-ahead log. */
+export interface WalPosition {
   readonly number: number
   readonly bytes: number
 }
 
-interface InspectOptions {
-  /** Tables that need not be read now. */
-  readonly skip: (table: TableEntry) => boolean
-  readonly wal: WalLength
+interface VerifyOptions {
+  /** Returns true for tables that need not be read now. */
+  readonly isSkipped: (table: TableEntry) => boolean
+  readonly wal: WalPosition
 }
 
 /**
- * Reads the files of a closed database and throws DamagedDatabase when one is missing or unsound.
- *
- * It must happen before the database opens them: opening replays the write-ahead log, drops what it
- * cannot read there, and deletes the file.
+ * Reads the files of a closed database; throws CorruptDatabaseError if one is missing or damaged. Must
+ * run before the database opens them: opening replays the write-ahead log, drops records it cannot
+ * read, and deletes the file.
  */
-export async function inspectDatabase(
+export async function verifyDatabase(
   folder: string,
-  options: InspectOptions,
-): Promise<Inspection> {
+  options: VerifyOptions,
+): Promise<VerifiedDatabase> {
   const names = await readdir(folder)
   const manifest = await readCurrentManifest(folder, names)
-  await inspectTables(folder, manifest, options.skip)
-  const numbers = walNumbers(names).filter((number) => number >= manifest.walNumber)
-  if (!numbers.includes(manifest.walNumber)) {
-    throw new DamagedDatabase(`the file ${fileName(manifest.walNumber, 'log')} is missing`)
+  await verifyTables(folder, manifest, options.isSkipped)
+  const numbers = walNumbers(names).filter((number) => number >= manifest.oldestWal)
+  if (!numbers.includes(manifest.oldestWal)) {
+    throw new CorruptDatabaseError(
+      `the file ${databaseFileName(manifest.oldestWal, 'log')} is missing`,
+    )
   }
-  return { walBytes: await inspectWals(folder, numbers, options.wal) }
+  return { walBytes: await verifyWals(folder, numbers, options.wal) }
 }
 
-/** Every damage to the files of a closed database, as sentences. Reads all of them. */
-export async function checkDatabase(folder: string, wal: WalLength): Promise<string[]> {
+/** Lists all damage to the files of a closed database as sentences. Reads all files. */
+export async function findDatabaseDamage(folder: string, wal: WalPosition): Promise<string[]> {
   const damages: string[] = []
-  const attempt = async <T>(check: () => Promise<T>): Promise<T | undefined> => {
+  const collectDamage = async <T>(check: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await check()
     } catch (thrown) {
-      if (!(thrown instanceof DamagedDatabase)) throw thrown
+      if (!(thrown instanceof CorruptDatabaseError)) throw thrown
       damages.push(thrown.message)
       return undefined
     }
   }
   const names = await readdir(folder).catch(() => [])
-  const manifest = await attempt(() => readCurrentManifest(folder, names))
+  const manifest = await collectDamage(() => readCurrentManifest(folder, names))
   for (const table of manifest?.tables.values() ?? [])
-    await attempt(() => inspectTable(folder, table, false))
-  const oldest = manifest?.walNumber ?? 0
+    await collectDamage(() => verifyTableFile(folder, table, false))
+  const oldest = manifest?.oldestWal ?? 0
   const numbers = walNumbers(names).filter((number) => number >= oldest)
   if (manifest !== undefined && !numbers.includes(oldest))
-    damages.push(`the file ${fileName(oldest, 'log')} is missing`)
-  await attempt(() => inspectWals(folder, numbers, wal))
+    damages.push(`the file ${databaseFileName(oldest, 'log')} is missing`)
+  await collectDamage(() => verifyWals(folder, numbers, wal))
   return damages
 }
 
-/** The newest write-ahead log of a database that is not being written to, and its length. */
-export async function newestWal(folder: string): Promise<WalLength> {
+/** Newest write-ahead log of an idle database, with its length. */
+export async function newestWal(folder: string): Promise<WalPosition> {
   const number = walNumbers(await readdir(folder)).at(-1) ?? 0
-  const { size } = await stat(join(folder, fileName(number, 'log')))
+  const { size } = await stat(join(folder, databaseFileName(number, 'log')))
   return { number, bytes: size }
 }
 
@@ -82,56 +83,60 @@ export async function readCurrentManifest(
   folder: string,
   names: readonly string[],
 ): Promise<Manifest> {
-  if (!names.includes('CURRENT')) throw new DamagedDatabase('the file CURRENT is missing')
+  if (!names.includes('CURRENT')) throw new CorruptDatabaseError('the file CURRENT is missing')
   const current = await readFile(join(folder, 'CURRENT'), 'utf8')
   const name = /^(MANIFEST-\d+)\n$/.exec(current)?.[1]
-  if (name === undefined) throw new DamagedDatabase('the file CURRENT is unreadable')
-  if (!names.includes(name)) throw new DamagedDatabase(`the file ${name} is missing`)
-  return await inspecting(folder, name, readManifest)
+  if (name === undefined) throw new CorruptDatabaseError('the file CURRENT is unreadable')
+  if (!names.includes(name)) throw new CorruptDatabaseError(`the file ${name} is missing`)
+  return await withFileContent(folder, name, readManifest)
 }
 
-async function inspectTables(
+async function verifyTables(
   folder: string,
   manifest: Manifest,
   skip: (table: TableEntry) => boolean,
 ): Promise<void> {
-  for (const table of manifest.tables.values()) await inspectTable(folder, table, skip(table))
+  for (const table of manifest.tables.values()) await verifyTableFile(folder, table, skip(table))
 }
 
-async function inspectTable(folder: string, table: TableEntry, isSkipped: boolean): Promise<void> {
-  const name = fileName(table.number, 'ldb')
-  const found = await stat(join(folder, name)).catch(ifMissing)
-  if (found === undefined) throw new DamagedDatabase(`the file ${name} is missing`)
+async function verifyTableFile(
+  folder: string,
+  table: TableEntry,
+  isSkipped: boolean,
+): Promise<void> {
+  const name = databaseFileName(table.number, 'ldb')
+  const found = await stat(join(folder, name)).catch(undefinedIfMissing)
+  if (found === undefined) throw new CorruptDatabaseError(`the file ${name} is missing`)
   if (found.size !== table.bytes) {
-    throw new DamagedDatabase(
+    throw new CorruptDatabaseError(
       `the file ${name} has ${found.size} bytes, ${table.bytes} were written`,
     )
   }
-  if (!isSkipped) await inspecting(folder, name, verifyTable)
+  if (!isSkipped) await withFileContent(folder, name, verifyTable)
 }
 
-/** Returns how many bytes the write-ahead logs hold. */
-async function inspectWals(
+/** Returns the number of bytes in the write-ahead logs. */
+async function verifyWals(
   folder: string,
   numbers: readonly number[],
-  known: WalLength,
+  expected: WalPosition,
 ): Promise<number> {
   let bytes = 0
   let torn: string | undefined
   for (const number of numbers) {
-    const name = fileName(number, 'log')
-    const end = await inspecting(folder, name, (file) => readRecordLog(file, () => undefined))
+    const name = databaseFileName(number, 'log')
+    const end = await withFileContent(folder, name, (file) => readRecordLog(file, () => undefined))
     bytes += end.bytes
-    if (number === known.number && end.bytes < known.bytes) {
-      throw new DamagedDatabase(
-        `the file ${name} is sound for ${end.bytes} bytes, ${known.bytes} were written`,
+    if (number === expected.number && end.bytes < expected.bytes) {
+      throw new CorruptDatabaseError(
+        `the file ${name} is sound for ${end.bytes} bytes, ${expected.bytes} were written`,
       )
     }
-    // The next log is begun only after the last write to this one was whole.
+    // The next log is started only after the last write to this one completed.
     if (torn !== undefined && end.records > 0) {
-      throw new DamagedDatabase(`the end of ${torn} is missing, and ${name} follows it`)
+      throw new CorruptDatabaseError(`the end of ${torn} is missing, and ${name} follows it`)
     }
-    if (end.torn) torn = name
+    if (end.isTorn) torn = name
   }
   return bytes
 }
@@ -144,25 +149,25 @@ export function walNumbers(names: readonly string[]): number[] {
     .toSorted((a, b) => a - b)
 }
 
-async function inspecting<T>(
+async function withFileContent<T>(
   folder: string,
   name: string,
-  inspect: (file: Uint8Array) => T,
+  read: (file: Uint8Array) => T,
 ): Promise<T> {
   const file = await readFile(join(folder, name))
   try {
-    return inspect(file)
+    return read(file)
   } catch (thrown) {
-    if (!(thrown instanceof Damage)) throw thrown
-    throw new DamagedDatabase(`the file ${name} at byte ${thrown.offset}: ${thrown.message}`)
+    if (!(thrown instanceof CorruptFileError)) throw thrown
+    throw new CorruptDatabaseError(`the file ${name} at byte ${thrown.offset}: ${thrown.message}`)
   }
 }
 
-function fileName(number: number, suffix: string): string {
+function databaseFileName(number: number, suffix: string): string {
   return `${String(number).padStart(6, '0')}.${suffix}`
 }
 
-function ifMissing(thrown: unknown): undefined {
+function undefinedIfMissing(thrown: unknown): undefined {
   if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined
   throw thrown
 }

@@ -1,11 +1,11 @@
 import { ByteReader } from './byte-reader.ts'
-import { Damage } from './damage.ts'
+import { CorruptFileError } from './damage.ts'
 import { readRecordLog } from './record-log.ts'
 
-/** Which files make up the database, as its manifest tells. */
+/** Files of the database as listed in its manifest. */
 export interface Manifest {
-  /** The oldest write-ahead log that still counts. It exists from the moment it is named here. */
-  readonly walNumber: number
+  /** Oldest relevant write-ahead log. It exists from the moment it is named here. */
+  readonly oldestWal: number
   readonly tables: ReadonlyMap<number, TableEntry>
 }
 
@@ -17,20 +17,20 @@ export interface TableEntry {
   readonly lastKey: string
 }
 
-/** The manifest is a log of edits; the state is their sum. */
+/** Reads the manifest, a log of edits whose sum is the current state. */
 export function readManifest(file: Uint8Array): Manifest {
-  const edits: Edits = { tables: new Map(), walNumber: undefined }
+  const edits: ManifestState = { tables: new Map(), oldestWal: undefined }
   readRecordLog(file, (parts) => applyEdit(new ByteReader(Buffer.concat(parts)), edits))
-  if (edits.walNumber === undefined) throw new Damage(0, 'the manifest is empty')
-  return { walNumber: edits.walNumber, tables: edits.tables }
+  if (edits.oldestWal === undefined) throw new CorruptFileError(0, 'the manifest is empty')
+  return { oldestWal: edits.oldestWal, tables: edits.tables }
 }
 
-interface Edits {
+interface ManifestState {
   readonly tables: Map<number, TableEntry>
-  walNumber: number | undefined
+  oldestWal: number | undefined
 }
 
-const tags = {
+const FIELD_TAGS = {
   comparator: 1,
   walNumber: 2,
   nextFile: 3,
@@ -41,26 +41,26 @@ const tags = {
   previousWal: 9,
 } as const
 
-function applyEdit(edit: ByteReader, edits: Edits): void {
+function applyEdit(edit: ByteReader, edits: ManifestState): void {
   const added: TableEntry[] = []
-  while (!edit.done) {
-    const tag = edit.varint()
-    if (tag === tags.walNumber) edits.walNumber = edit.varint()
-    else if (tag === tags.newTable) added.push(readTable(edit))
-    else if (tag === tags.deletedTable) {
-      edit.varint()
-      edits.tables.delete(edit.varint())
+  while (!edit.isAtEnd) {
+    const tag = edit.readVarint()
+    if (tag === FIELD_TAGS.walNumber) edits.oldestWal = edit.readVarint()
+    else if (tag === FIELD_TAGS.newTable) added.push(readTableEntry(edit))
+    else if (tag === FIELD_TAGS.deletedTable) {
+      edit.readVarint()
+      edits.tables.delete(edit.readVarint())
     } else skipField(tag, edit)
   }
   // A table that moves between levels is deleted and added in one edit, in either order.
   for (const table of added) edits.tables.set(table.number, table)
 }
 
-function readTable(edit: ByteReader): TableEntry {
-  edit.varint()
-  const number = edit.varint()
-  const bytes = edit.varint()
-  return { number, bytes, firstKey: userKey(edit.sized()), lastKey: userKey(edit.sized()) }
+function readTableEntry(edit: ByteReader): TableEntry {
+  edit.readVarint()
+  const number = edit.readVarint()
+  const bytes = edit.readVarint()
+  return { number, bytes, firstKey: userKey(edit.readSized()), lastKey: userKey(edit.readSized()) }
 }
 
 /** The database appends eight bytes (sequence and kind) to every key. */
@@ -69,11 +69,11 @@ function userKey(internal: Uint8Array): string {
 }
 
 function skipField(tag: number, edit: ByteReader): void {
-  if (tag === tags.comparator) edit.sized()
-  else if (tag === tags.nextFile || tag === tags.lastSequence) edit.varint()
-  else if (tag === tags.previousWal) edit.varint()
-  else if (tag === tags.compactionPointer) {
-    edit.varint()
-    edit.sized()
-  } else throw new Damage(edit.at, 'the manifest has an unknown field')
+  if (tag === FIELD_TAGS.comparator) edit.readSized()
+  else if (tag === FIELD_TAGS.nextFile || tag === FIELD_TAGS.lastSequence) edit.readVarint()
+  else if (tag === FIELD_TAGS.previousWal) edit.readVarint()
+  else if (tag === FIELD_TAGS.compactionPointer) {
+    edit.readVarint()
+    edit.readSized()
+  } else throw new CorruptFileError(edit.offset, 'the manifest has an unknown field')
 }

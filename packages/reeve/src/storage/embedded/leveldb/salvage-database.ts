@@ -1,50 +1,50 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ByteReader } from './byte-reader.ts'
-import { Damage } from './damage.ts'
-import { DamagedDatabase, readCurrentManifest, walNumbers } from './inspect-database.ts'
+import { CorruptFileError } from './damage.ts'
+import { CorruptDatabaseError, readCurrentManifest, walNumbers } from './inspect-database.ts'
 import { salvageRecordLog } from './record-log.ts'
 import { salvageTable, type KeyVersion } from './table-file.ts'
 
 /** Batches begin with a sequence (8 bytes) and a count (4 bytes). */
-const BATCH_HEAD_BYTES = 12
-const PUT = 1
-/** Keys of small records, of which there are a few (embedded/layout.ts). */
-const RECORD_PREFIX = 'm'
+const BATCH_HEADER_BYTES = 12
+const PUT_KIND = 1
+/** Key prefix of the metadata records (embedded/layout.ts). */
+const METADATA_PREFIX = 'm'
 
 export interface SalvagedDatabase {
-  /** The newest readable value of a small record: one whose key begins with `m`. */
-  get(key: string): Uint8Array | undefined
-  /** Every key that is readable, with its newest readable value. In no promised order. */
-  pairs(): AsyncGenerator<readonly [key: string, value: Uint8Array]>
-  /** What could not be read. */
-  readonly damages: readonly string[]
+  /** Newest readable value of a metadata record. */
+  getMetadata(key: string): Uint8Array | undefined
+  /** All readable keys with their newest readable values, in no particular order. */
+  entries(): AsyncGenerator<readonly [key: string, value: Uint8Array]>
+  /** Unreadable parts, as sentences. */
+  readonly problems: readonly string[]
 }
 
 /**
- * Reads what is readable of a closed database, from its files: opening a damaged one could drop
- * what this finds. Changes nothing.
+ * Reads a closed database directly from its files, because opening a damaged one could drop data.
+ * Read-only.
  */
 export async function salvageDatabase(folder: string): Promise<SalvagedDatabase> {
   const damages: string[] = []
-  const files = await filesOf(folder, damages)
-  // Values are read a second time instead of being kept: they may be more than memory holds.
+  const files = await findFiles(folder, damages)
+  // Values are read twice instead of being kept: they may exceed the memory.
   const newest = new Map<string, number>()
   const records = new Map<string, Uint8Array | undefined>()
   for (const name of files)
-    for (const { key, sequence, value } of await versionsOf(folder, name, damages)) {
+    for (const { key, sequence, value } of await readVersions(folder, name, damages)) {
       if (sequence < (newest.get(key) ?? -1)) continue
       newest.set(key, sequence)
-      if (key.startsWith(RECORD_PREFIX)) records.set(key, value && Uint8Array.from(value))
+      if (key.startsWith(METADATA_PREFIX)) records.set(key, value && Uint8Array.from(value))
     }
   return {
-    get: (key) => records.get(key),
-    damages,
-    pairs: async function* () {
+    getMetadata: (key) => records.get(key),
+    problems: damages,
+    entries: async function* () {
       for (const name of files)
-        for (const { key, sequence, value } of await versionsOf(folder, name, [])) {
+        for (const { key, sequence, value } of await readVersions(folder, name, [])) {
           if (newest.get(key) !== sequence) continue
-          // A table may repeat what the write-ahead log still holds.
+          // A table may repeat entries of the write-ahead log.
           newest.delete(key)
           if (value !== undefined) yield [key, value]
         }
@@ -52,55 +52,56 @@ export async function salvageDatabase(folder: string): Promise<SalvagedDatabase>
   }
 }
 
-/** Tables and write-ahead logs that count; all that are there when the manifest is unreadable. */
-async function filesOf(folder: string, damages: string[]): Promise<string[]> {
+/** Relevant tables and write-ahead logs; all existing ones if the manifest is unreadable. */
+async function findFiles(folder: string, damages: string[]): Promise<string[]> {
   const names = await readdir(folder).catch((): string[] => [])
   try {
-    const { tables, walNumber } = await readCurrentManifest(folder, names)
-    const known = new Set([...tables.keys()].map((number) => fileName(number, 'ldb')))
-    for (const name of known) if (!names.includes(name)) damages.push(`the file ${name} is missing`)
-    const wals = walNumbers(names).filter((number) => number >= walNumber)
+    const { tables, oldestWal } = await readCurrentManifest(folder, names)
+    const listed = new Set([...tables.keys()].map((number) => salvagedFileName(number, 'ldb')))
+    for (const name of listed)
+      if (!names.includes(name)) damages.push(`the file ${name} is missing`)
+    const wals = walNumbers(names).filter((number) => number >= oldestWal)
     return [
-      ...names.filter((name) => known.has(name)).toSorted(),
-      ...wals.map((number) => fileName(number, 'log')),
+      ...names.filter((name) => listed.has(name)).toSorted(),
+      ...wals.map((number) => salvagedFileName(number, 'log')),
     ]
   } catch (thrown) {
-    if (!(thrown instanceof DamagedDatabase)) throw thrown
+    if (!(thrown instanceof CorruptDatabaseError)) throw thrown
     damages.push(`${thrown.message}; every table is read, so deleted keys may be among them`)
     return names.filter((name) => /^\d+\.(?:ldb|log)$/.test(name)).toSorted()
   }
 }
 
-async function versionsOf(
+async function readVersions(
   folder: string,
   name: string,
   damages: string[],
 ): Promise<Iterable<KeyVersion>> {
   const file = await readFile(join(folder, name))
-  const note = ({ offset, message }: Damage): void => {
+  const report = ({ offset, message }: CorruptFileError): void => {
     damages.push(`the file ${name} at byte ${offset}: ${message}`)
   }
-  if (name.endsWith('.ldb')) return salvageTable(file, note)
+  if (name.endsWith('.ldb')) return salvageTable(file, report)
   const versions: KeyVersion[] = []
   const visit = (parts: readonly Uint8Array[]): void => {
-    versions.push(...batchVersions(Buffer.concat(parts)))
+    versions.push(...decodeBatch(Buffer.concat(parts)))
   }
-  salvageRecordLog(file, visit, (offset, what) => note(new Damage(offset, what)))
+  salvageRecordLog(file, visit, (offset, what) => report(new CorruptFileError(offset, what)))
   return versions
 }
 
 /** The writes of one batch, whose checksum matched. */
-function* batchVersions(batch: Buffer): Generator<KeyVersion> {
-  if (batch.length < BATCH_HEAD_BYTES) return
+function* decodeBatch(batch: Buffer): Generator<KeyVersion> {
+  if (batch.length < BATCH_HEADER_BYTES) return
   let sequence = batch.readUInt32LE(0) + batch.readUInt32LE(4) * 2 ** 32
-  const reader = new ByteReader(batch, BATCH_HEAD_BYTES)
-  while (!reader.done) {
-    const [kind] = reader.take(1)
-    const key = Buffer.from(reader.sized()).toString('utf8')
-    yield { key, sequence: sequence++, value: kind === PUT ? reader.sized() : undefined }
+  const reader = new ByteReader(batch, BATCH_HEADER_BYTES)
+  while (!reader.isAtEnd) {
+    const [kind] = reader.readBytes(1)
+    const key = Buffer.from(reader.readSized()).toString('utf8')
+    yield { key, sequence: sequence++, value: kind === PUT_KIND ? reader.readSized() : undefined }
   }
 }
 
-function fileName(number: number, suffix: string): string {
+function salvagedFileName(number: number, suffix: string): string {
   return `${String(number).padStart(6, '0')}.${suffix}`
 }

@@ -2,39 +2,39 @@ import { releaseBytes } from '@reeve/kit/bytes.ts'
 import { UTF8_BYTES_PER_UNIT_MAX } from '@reeve/kit/string-chunks.ts'
 
 /**
- * Chunks of memory for an append. One that grows would be copied and thrown away every time a plan
- * is large, and after 64 MB of such memory V8 looks through the whole heap for more of it: with a
- * million allocations that was a quarter of all that a filling cluster cost.
+ * Chunk size of the append buffer. One growing buffer would be copied and discarded for every large
+ * plan, and V8 scans the whole heap after each 64 MB of external memory: with a million allocations
+ * that was a quarter of the cost of filling a cluster.
  */
 const CHUNK_BYTES = 1024 * 1024
-/** What larger appends needed besides is released with the next append. */
-const CHUNKS_KEPT = 32
+/** Further chunks of larger appends are released with the next append. */
+const CHUNKS_RETAINED = 32
 
-/** The bytes of a longer text are counted: what is held for it would be three times as much. */
-const COUNTED_CHARS_MIN = 64 * 1024
+/** Longer texts are measured exactly: the upper bound would reserve three times as much. */
+const EXACT_SIZE_CHARS_MIN = 64 * 1024
 
 interface Chunk {
   readonly bytes: Buffer
-  /** What is written of it. */
+  /** Number of written bytes. */
   end: number
 }
 
-/** Where something begins. */
-interface Place {
+/** A position in the buffer. */
+interface BufferPosition {
   readonly chunk: number
   readonly end: number
   /** Bytes before it. */
   readonly length: number
 }
 
-const BEGIN: Place = { chunk: 0, end: 0, length: 0 }
+const START: BufferPosition = { chunk: 0, end: 0, length: 0 }
 
-/** Bytes of texts and whatever else, one behind the other, in memory that is used again. */
-export class ChunkedBytes {
+/** An append buffer in chunks of reused memory. */
+export class ChunkedBuffer {
   readonly #chunkBytes: number
   #chunks: Chunk[] = []
-  /** Which one is written to; those before it are done. */
-  #at = 0
+  /** Index of the current chunk; earlier ones are complete. */
+  #current = 0
   #length = 0
 
   constructor(chunkBytes = CHUNK_BYTES) {
@@ -45,51 +45,59 @@ export class ChunkedBytes {
     return this.#length
   }
 
-  get place(): Place {
-    return { chunk: this.#at, end: this.#chunks[this.#at]?.end ?? 0, length: this.#length }
-  }
-
-  /** Begins anew. What was written before may be overwritten. */
-  clear(): void {
-    this.goBack(BEGIN)
-    const kept: Chunk[] = []
-    for (const chunk of this.#chunks)
-      if (chunk.bytes.length === this.#chunkBytes && kept.length < CHUNKS_KEPT) kept.push(chunk)
-      else releaseBytes(chunk.bytes)
-    this.#chunks = kept
-  }
-
-  /** Forgets what was written from there on. */
-  goBack({ chunk, end, length }: Place): void {
-    for (let i = chunk; i <= this.#at; i++) {
-      const one = this.#chunks[i]
-      if (one !== undefined) one.end = i === chunk ? end : 0
+  get position(): BufferPosition {
+    return {
+      chunk: this.#current,
+      end: this.#chunks[this.#current]?.end ?? 0,
+      length: this.#length,
     }
-    this.#at = chunk
+  }
+
+  /** Clears the buffer. Returned slices may be overwritten afterwards. */
+  clear(): void {
+    this.truncateTo(START)
+    const retained: Chunk[] = []
+    for (const chunk of this.#chunks)
+      if (chunk.bytes.length === this.#chunkBytes && retained.length < CHUNKS_RETAINED)
+        retained.push(chunk)
+      else releaseBytes(chunk.bytes)
+    this.#chunks = retained
+  }
+
+  /** Truncates the buffer to a position. */
+  truncateTo({ chunk, end, length }: BufferPosition): void {
+    for (let i = chunk; i <= this.#current; i++) {
+      const chunkToReset = this.#chunks[i]
+      if (chunkToReset !== undefined) chunkToReset.end = i === chunk ? end : 0
+    }
+    this.#current = chunk
     this.#length = length
   }
 
-  /** What was written from there on. */
-  since(place: Place): Buffer[] {
-    const written = this.#chunks.slice(place.chunk, this.#at + 1)
+  /** Slices of the content from a position on. */
+  slicesFrom(place: BufferPosition): Buffer[] {
+    const written = this.#chunks.slice(place.chunk, this.#current + 1)
     return written
       .map(({ bytes, end }, i) => bytes.subarray(i === 0 ? place.end : 0, end))
       .filter(({ length }) => length > 0)
   }
 
-  /** Room for bytes that the caller fills. */
-  take(bytes: number): Buffer {
+  /** Reserves bytes for the caller to fill. */
+  reserve(bytes: number): Buffer {
     const chunk = this.#chunkFor(bytes)
     chunk.end += bytes
     this.#length += bytes
     return chunk.bytes.subarray(chunk.end - bytes, chunk.end)
   }
 
-  /** Adds a text as UTF-8. False when that does not hold it: it has half of a character. */
+  /**
+   * Appends a text as UTF-8. Returns false if the text contains an unpaired surrogate, which UTF-8
+   * cannot represent.
+   */
   addText(text: string): boolean {
     const { length } = text
     const chunk = this.#chunkFor(
-      length < COUNTED_CHARS_MIN ? length * UTF8_BYTES_PER_UNIT_MAX : Buffer.byteLength(text),
+      length < EXACT_SIZE_CHARS_MIN ? length * UTF8_BYTES_PER_UNIT_MAX : Buffer.byteLength(text),
     )
     const bytes = chunk.bytes.write(text, chunk.end)
     chunk.end += bytes
@@ -98,13 +106,13 @@ export class ChunkedBytes {
   }
 
   #chunkFor(bytes: number): Chunk {
-    const last = this.#chunks[this.#at]
+    const last = this.#chunks[this.#current]
     if (last !== undefined && last.end + bytes <= last.bytes.length) return last
-    if (last !== undefined) this.#at += 1
-    const next = this.#chunks[this.#at]
+    if (last !== undefined) this.#current += 1
+    const next = this.#chunks[this.#current]
     if (next !== undefined && bytes <= next.bytes.length) return next
-    const made = { bytes: Buffer.allocUnsafeSlow(Math.max(bytes, this.#chunkBytes)), end: 0 }
-    this.#chunks.splice(this.#at, 0, made)
-    return made
+    const created = { bytes: Buffer.allocUnsafeSlow(Math.max(bytes, this.#chunkBytes)), end: 0 }
+    this.#chunks.splice(this.#current, 0, created)
+    return created
   }
 }

@@ -1,208 +1,211 @@
 import { open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { codeOf } from '../storage-faults.ts'
+import { errorCode } from '../storage-faults.ts'
 import {
-  DamagedLog,
-  decodeFileHead,
-  FILE_HEAD_BYTES,
+  CorruptLogError,
+  decodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
   firstIndexOf,
-  findSoundRecord,
+  findIntactRecord,
   logFileName,
-  recordsOf,
-  type LogEnd,
-  type LogFileHead,
-  type LogPlace,
+  scanRecords,
+  type ScanEnd,
+  type SegmentHeader,
+  type EntryOffset,
 } from './log-file.ts'
 
-/** Between two places in a file that are remembered: a reader looks for its index from there. */
-const PLACE_BYTES = 1024 * 1024
+/** Distance between index points of a segment, from which a reader scans for its index. */
+const INDEX_POINT_INTERVAL_BYTES = 1024 * 1024
 
-/** A file of the log whose head was read. */
-export interface KnownFile {
+/** A segment of the log with a valid header. */
+export interface LogSegment {
   readonly path: string
-  readonly head: LogFileHead
-  /** Up to where it holds records. */
+  readonly header: SegmentHeader
+  /** End of its records. */
   bytes: number
-  /** Where some of its entries stand, ascending; the first one always. */
-  readonly places: LogPlace[]
+  /** Sparse index: offsets of some entries, ascending, always including the first one. */
+  readonly sparseIndex: EntryOffset[]
 }
 
-/** What was found in a log's folder. Nothing was changed by finding out. */
-export interface InspectedLog {
-  /** Ascending, each the one before the next. Never empty. */
-  readonly files: readonly KnownFile[]
-  /** Where the next entry goes, and its index. */
-  readonly end: LogEnd
-  /** Index behind the last entry that changes blobs, among those that were read. */
+/** Result of scanning a log directory. Scanning changes nothing. */
+export interface LogScan {
+  /** Segments in ascending order without gaps; never empty. */
+  readonly segments: readonly LogSegment[]
+  /** Offset and index of the next entry. */
+  readonly end: ScanEnd
+  /** Index after the last scanned entry that changes blobs. */
   readonly blobsEnd: number
-  /** Files that are of no use: half made, trimmed, or before damage. */
-  readonly leftovers: readonly string[]
-  /** Damage to entries that the checkpoint holds: what is before it is not kept any more. */
-  readonly dropped: readonly string[]
+  /** Unused files: incomplete, trimmed, or before damage. */
+  readonly orphans: readonly string[]
+  /** Damage to entries covered by the checkpoint; everything before it is dropped. */
+  readonly skippedDamage: readonly string[]
 }
 
 /**
- * Reads a log that nobody writes to. Records behind `upTo` are read whole; the files before are
- * there and as long as they were, and their records are checked when somebody reads them. Damage to
- * entries up to `upTo` is no reason to refuse: the checkpoint holds what they say. The log then
- * begins behind it.
+ * Scans a closed log. Records after `upTo` are read completely; earlier files are only checked for
+ * existence and length, and their records are verified when they are read. Damage to entries up to
+ * `upTo` is tolerated, because the checkpoint covers them: the log then starts after it.
  */
-export async function inspectLog(folder: string, upTo: number): Promise<InspectedLog> {
-  const found = await headsIn(folder)
-  const { files, damage } = chainOf(found, upTo)
+export async function scanLog(directory: string, checkpointIndex: number): Promise<LogScan> {
+  const segmentFiles = await readHeaders(directory)
+  const { files, damage } = linkSegments(segmentFiles, checkpointIndex)
   const dropped = damage === undefined ? [] : [damage]
-  let end: LogEnd = { index: 0, offset: 0, isTorn: false, tornBytes: 0 }
+  let end: ScanEnd = { index: 0, offset: 0, isTorn: false, tornBytes: 0 }
   let blobsEnd = 0
   for (const [i, file] of files.entries()) {
     const next = files[i + 1]
-    if (next !== undefined && next.head.firstIndex <= upTo + 1) continue
-    const scanned = await scanBehind(file, upTo, dropped)
+    if (next !== undefined && next.header.firstIndex <= checkpointIndex + 1) continue
+    const scanned = await scanAfterCheckpoint(file, checkpointIndex, dropped)
     blobsEnd = Math.max(blobsEnd, scanned.blobsEnd)
     end = scanned.end
-    if (next !== undefined && (end.isTorn || end.index !== next.head.firstIndex))
-      throw unsound(file, end.offset)
-    if (end.isTorn && (await findSoundRecord(sourceOf(file), end)) !== undefined)
-      throw unsound(file, end.offset, LATER)
-    // What stands before a damaged record of this file is not reached any more.
-    if (file.places[0]?.index !== file.head.firstIndex) files.splice(0, files.indexOf(file))
+    if (next !== undefined && (end.isTorn || end.index !== next.header.firstIndex))
+      throw checksumMismatch(file, end.offset)
+    if (end.isTorn && (await findIntactRecord(segmentFrom(file), end)) !== undefined)
+      throw checksumMismatch(file, end.offset, LATER_RECORDS_FOLLOW)
+    // Entries before a damaged record of this file are dropped.
+    if (file.sparseIndex[0]?.index !== file.header.firstIndex) files.splice(0, files.indexOf(file))
   }
   const used = new Set(files.map(({ path }) => path))
-  const leftovers = found.map(({ path }) => path).filter((path) => !used.has(path))
-  return { files, end, blobsEnd, leftovers, dropped }
+  const leftovers = segmentFiles.map(({ path }) => path).filter((path) => !used.has(path))
+  return { segments: files, end, blobsEnd, orphans: leftovers, skippedDamage: dropped }
 }
 
-/** Skips damaged records whose entries the checkpoint holds, and adds them to `dropped`. */
-async function scanBehind(file: KnownFile, upTo: number, dropped: string[]) {
+/** Skips damaged records covered by the checkpoint and adds them to `dropped`. */
+async function scanAfterCheckpoint(file: LogSegment, checkpointIndex: number, dropped: string[]) {
   for (;;) {
-    const scanned = await scan(file)
+    const scanned = await scanSegment(file)
     const { end } = scanned
-    if (!end.isTorn || end.index > upTo) return scanned
-    const sound = await findSoundRecord(sourceOf(file), end)
-    if (sound === undefined || sound.index > upTo + 1) return scanned
-    dropped.push(unsound(file, end.offset, LATER).message)
-    file.places.splice(0, file.places.length, sound)
+    if (!end.isTorn || end.index > checkpointIndex) return scanned
+    const intact = await findIntactRecord(segmentFrom(file), end)
+    if (intact === undefined || intact.index > checkpointIndex + 1) return scanned
+    dropped.push(checksumMismatch(file, end.offset, LATER_RECORDS_FOLLOW).message)
+    file.sparseIndex.splice(0, file.sparseIndex.length, intact)
   }
 }
 
-const LATER = ', and later records follow'
+const LATER_RECORDS_FOLLOW = ', and later records follow'
 
-export function unsound(
+export function checksumMismatch(
   { path }: { readonly path: string },
   offset: number,
   more = '',
-): DamagedLog {
-  return new DamagedLog(
+): CorruptLogError {
+  return new CorruptLogError(
     `the file ${basename(path)} at byte ${offset}: a checksum does not match${more}`,
   )
 }
 
-export function sourceOf({ path, head, bytes, places }: KnownFile, index = 0) {
-  const [first] = places
-  const from = places.findLast((place) => place.index <= index) ?? first
-  if (from === undefined) throw new DamagedLog(`the file ${path} has no beginning`)
-  return { path, bytes, salt: head.salt, from }
+export function segmentFrom({ path, header, bytes, sparseIndex }: LogSegment, index = 0) {
+  const [first] = sparseIndex
+  const from = sparseIndex.findLast((place) => place.index <= index) ?? first
+  if (from === undefined) throw new CorruptLogError(`the file ${path} has no beginning`)
+  return { path, bytes, salt: header.salt, from }
 }
 
-interface FoundFile {
+interface SegmentFile {
   readonly path: string
   readonly firstIndex: number
   readonly bytes: number
-  readonly head: LogFileHead | undefined
+  readonly header: SegmentHeader | undefined
 }
 
-export async function headsIn(folder: string): Promise<readonly FoundFile[]> {
+export async function readHeaders(folder: string): Promise<readonly SegmentFile[]> {
   const names = await readdir(folder).catch((thrown: unknown) => {
-    if (codeOf(thrown) !== 'ENOENT') throw thrown
-    throw new DamagedLog('the folder log is missing')
+    if (errorCode(thrown) !== 'ENOENT') throw thrown
+    throw new CorruptLogError('the folder log is missing')
   })
-  const found: FoundFile[] = []
+  const found: SegmentFile[] = []
   for (const name of names.toSorted()) {
     const firstIndex = firstIndexOf(name)
     if (firstIndex === undefined) continue
     const path = join(folder, name)
-    const { head, bytes } = await readHead(path)
-    const isOwn = head?.firstIndex === firstIndex
-    found.push({ path, firstIndex, bytes, head: isOwn ? head : undefined })
+    const { head, bytes } = await readHeaderFile(path)
+    const isMatching = head?.firstIndex === firstIndex
+    found.push({ path, firstIndex, bytes, header: isMatching ? head : undefined })
   }
   return found
 }
 
-async function readHead(path: string) {
+async function readHeaderFile(path: string) {
   const handle = await open(path, 'r')
   try {
     const { size: bytes } = await handle.stat()
-    const buffer = Buffer.alloc(FILE_HEAD_BYTES)
-    const { bytesRead } = await handle.read(buffer, 0, FILE_HEAD_BYTES, 0)
-    return { head: decodeFileHead(buffer.subarray(0, bytesRead)), bytes }
+    const buffer = Buffer.alloc(SEGMENT_HEADER_BYTES)
+    const { bytesRead } = await handle.read(buffer, 0, SEGMENT_HEADER_BYTES, 0)
+    return { head: decodeSegmentHeader(buffer.subarray(0, bytesRead)), bytes }
   } finally {
     await handle.close()
   }
 }
 
-/** From the newest file back to the oldest that is still there, or to the first unneeded damage. */
-function chainOf(found: readonly FoundFile[], upTo: number) {
-  const newest = found.findLast(isBegun)
-  if (newest === undefined) throw new DamagedLog('the log has no file')
-  const files = [known(newest)]
+/**
+ * Links segments from the newest back to the oldest existing one, or to the first tolerated damage.
+ */
+function linkSegments(found: readonly SegmentFile[], checkpointIndex: number) {
+  const newest = found.findLast(hasHeader)
+  if (newest === undefined) throw new CorruptLogError('the log has no file')
+  const files = [toLogSegment(newest)]
   for (;;) {
-    const head = files[0]?.head ?? NO_HEAD
-    if (head.before.firstIndex === 0) return { files, damage: undefined }
+    const head = files[0]?.header ?? NO_HEADER
+    if (head.previous.firstIndex === 0) return { files, damage: undefined }
     try {
-      const before = fileBefore(found, head.before)
-      if (before === undefined) return { files, damage: undefined }
-      files.unshift(known(before))
+      const previous = previousFile(found, head.previous)
+      if (previous === undefined) return { files, damage: undefined }
+      files.unshift(toLogSegment(previous))
     } catch (thrown) {
-      const isNeeded = head.firstIndex > upTo + 1
-      if (isNeeded || !(thrown instanceof DamagedLog)) throw thrown
+      const isNeeded = head.firstIndex > checkpointIndex + 1
+      if (isNeeded || !(thrown instanceof CorruptLogError)) throw thrown
       return { files, damage: thrown.message }
     }
   }
 }
 
-/** Undefined where it was trimmed: files are removed from the oldest on. */
-function fileBefore(
-  found: readonly FoundFile[],
-  { firstIndex, bytes }: LogFileHead['before'],
-): FoundFile | undefined {
+/** Undefined if it was trimmed: files are removed from the oldest on. */
+function previousFile(
+  found: readonly SegmentFile[],
+  { firstIndex, bytes }: SegmentHeader['previous'],
+): SegmentFile | undefined {
   const file = found.find((one) => one.firstIndex === firstIndex)
   const name = logFileName(firstIndex)
   if (file === undefined && found.some((one) => one.firstIndex < firstIndex))
-    throw new DamagedLog(`the file ${name} is missing`)
+    throw new CorruptLogError(`the file ${name} is missing`)
   if (file !== undefined && file.bytes !== bytes)
-    throw new DamagedLog(`the file ${name} has ${file.bytes} bytes, ${bytes} were written`)
+    throw new CorruptLogError(`the file ${name} has ${file.bytes} bytes, ${bytes} were written`)
   return file
 }
 
-const NO_HEAD = { firstIndex: 0, before: { firstIndex: 0, bytes: 0 } }
+const NO_HEADER = { firstIndex: 0, previous: { firstIndex: 0, bytes: 0 } }
 
-/** A file is made with its head alone: one that has less was never written to. */
-function isBegun({ head, bytes, firstIndex }: FoundFile): boolean {
-  if (head === undefined && bytes > FILE_HEAD_BYTES) throw noHead(logFileName(firstIndex))
-  return head !== undefined
+/** A new file consists of its header only; a shorter file was never written to. */
+function hasHeader({ header, bytes, firstIndex }: SegmentFile): boolean {
+  if (header === undefined && bytes > SEGMENT_HEADER_BYTES)
+    throw missingHeader(logFileName(firstIndex))
+  return header !== undefined
 }
 
-function known({ path, head, bytes, firstIndex }: FoundFile): KnownFile {
-  if (head === undefined) throw noHead(logFileName(firstIndex))
-  return { path, head, bytes, places: [{ index: firstIndex, offset: FILE_HEAD_BYTES }] }
+function toLogSegment({ path, header, bytes, firstIndex }: SegmentFile): LogSegment {
+  if (header === undefined) throw missingHeader(logFileName(firstIndex))
+  return { path, header, bytes, sparseIndex: [{ index: firstIndex, offset: SEGMENT_HEADER_BYTES }] }
 }
 
-function noHead(name: string): DamagedLog {
-  return new DamagedLog(`the file ${name} at byte 0: it does not begin as a file of the log`)
+function missingHeader(name: string): CorruptLogError {
+  return new CorruptLogError(`the file ${name} at byte 0: it does not begin as a file of the log`)
 }
 
-async function scan(file: KnownFile): Promise<{ end: LogEnd; blobsEnd: number }> {
+async function scanSegment(file: LogSegment): Promise<{ end: ScanEnd; blobsEnd: number }> {
   let blobsEnd = 0
-  const records = recordsOf(sourceOf(file))
+  const records = scanRecords(segmentFrom(file))
   for (;;) {
     const next = await records.next()
     if (next.done === true) return { end: next.value, blobsEnd }
     const { index, offset, entries, blobs } = next.value
-    notePlace(file, { index, offset })
+    addIndexPoint(file, { index, offset })
     if (blobs > 0) blobsEnd = index + entries
   }
 }
 
-export function notePlace({ places }: KnownFile, { index, offset }: LogPlace): void {
-  const last = places.at(-1)
-  if (last === undefined || offset - last.offset >= PLACE_BYTES) places.push({ index, offset })
+export function addIndexPoint({ sparseIndex }: LogSegment, { index, offset }: EntryOffset): void {
+  const last = sparseIndex.at(-1)
+  if (last === undefined || offset - last.offset >= INDEX_POINT_INTERVAL_BYTES)
+    sparseIndex.push({ index, offset })
 }

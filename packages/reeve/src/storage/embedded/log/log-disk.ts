@@ -1,24 +1,24 @@
 import { open, rm, unlink, type FileHandle } from 'node:fs/promises'
-import { syncFolder } from '../durable-file.ts'
+import { fsyncDirectory } from '../durable-file.ts'
 
 /** An open file of the log. */
 export type LogHandle = Pick<FileHandle, 'writev' | 'sync' | 'datasync' | 'truncate' | 'close'>
 
 /**
- * Every call by which the log is written. A seam for tests, which let each of them fail in turn:
- * after any failure nothing may be acknowledged.
+ * All write calls of the log. Tests replace it to let each call fail in turn: nothing may be
+ * acknowledged after a failure.
  */
 export interface LogDisk {
   open(path: string, flags: number, mode?: number): Promise<LogHandle>
-  syncFolder(path: string): Promise<void>
+  fsyncDirectory(path: string): Promise<void>
   unlink(path: string): Promise<void>
-  /** Removes a folder with everything in it; it need not be there. */
-  removeFolder(path: string): Promise<void>
+  /** Removes a directory recursively; does nothing if it does not exist. */
+  removeDirectory(path: string): Promise<void>
 }
 
-export const systemLogDisk: LogDisk = {
+export const SYSTEM_LOG_DISK: LogDisk = {
   open: (path, flags, mode) => open(path, flags, mode),
-  syncFolder,
+  fsyncDirectory,
   unlink,
-  removeFolder: (path) => rm(path, { recursive: true, force: true }),
+  removeDirectory: (path) => rm(path, { recursive: true, force: true }),
 }

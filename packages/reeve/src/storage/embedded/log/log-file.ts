@@ -1,27 +1,27 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import { isSoundRecord, RECORD_HEAD_BYTES, RECORD_MAGIC, recordHead } from './record.ts'
+import { isRecordIntact, RECORD_HEADER_BYTES, RECORD_MAGIC, parseRecordHeader } from './record.ts'
 
-/** Digits of the largest index a number holds exactly: names sort by index. */
+/** Digits of the largest exact integer; names sort by index. */
 const INDEX_DIGITS = 16
 const FILE_MAGIC = 'reevelog'
 /** magic 8 | first index 8 | first index and bytes of the file before 16 | salt 4 | checksum 4 */
-export const FILE_HEAD_BYTES = 40
-const CHECKED_TO = 36
-/** What is read of a file at once. */
-const WINDOW_BYTES = 256 * 1024
+export const SEGMENT_HEADER_BYTES = 40
+const CHECKSUM_OFFSET = 36
+/** Size of the read buffer. */
+const READ_BUFFER_BYTES = 256 * 1024
 
-/** The log's files are not what was written. */
-export class DamagedLog extends Error {
+/** The files of the log are damaged. */
+export class CorruptLogError extends Error {
   override readonly name: string = 'DamagedLog'
 }
 
-/** What stands at the beginning of a file, durable before its first record. */
-export interface LogFileHead {
+/** Header of a segment, durable before its first record. */
+export interface SegmentHeader {
   readonly firstIndex: number
-  /** The file before it, as it was left; a first index of 0 when there is none. */
-  readonly before: { readonly firstIndex: number; readonly bytes: number }
-  /** Any number; see record.ts. */
+  /** First index and length of the previous segment; a first index of 0 means none. */
+  readonly previous: { readonly firstIndex: number; readonly bytes: number }
+  /** A random number; see record.ts. */
   readonly salt: number
 }
 
@@ -29,77 +29,78 @@ export function logFileName(firstIndex: number): string {
   return `${String(firstIndex).padStart(INDEX_DIGITS, '0')}.log`
 }
 
-/** The first index that a file's name says; undefined for files that are none of the log's. */
+/** First index in a file name; undefined for other files. */
 export function firstIndexOf(name: string): number | undefined {
   return /^\d{16}\.log$/.test(name) ? Number.parseInt(name, 10) : undefined
 }
 
-export function encodeFileHead({ firstIndex, before, salt }: LogFileHead): Buffer {
-  const bytes = Buffer.alloc(FILE_HEAD_BYTES)
+export function encodeSegmentHeader({ firstIndex, previous, salt }: SegmentHeader): Buffer {
+  const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES)
   bytes.write(FILE_MAGIC, 0, 'latin1')
   bytes.writeDoubleLE(firstIndex, 8)
-  bytes.writeDoubleLE(before.firstIndex, 16)
-  bytes.writeDoubleLE(before.bytes, 24)
+  bytes.writeDoubleLE(previous.firstIndex, 16)
+  bytes.writeDoubleLE(previous.bytes, 24)
   bytes.writeUInt32LE(salt, 32)
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, CHECKED_TO)), CHECKED_TO)
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, CHECKSUM_OFFSET)), CHECKSUM_OFFSET)
   return bytes
 }
 
-/** Undefined when these bytes are no head of a log file. */
-export function decodeFileHead(bytes: Buffer): LogFileHead | undefined {
-  if (bytes.length < FILE_HEAD_BYTES) return undefined
+/** Undefined if the bytes are not a valid header. */
+export function decodeSegmentHeader(bytes: Buffer): SegmentHeader | undefined {
+  if (bytes.length < SEGMENT_HEADER_BYTES) return undefined
   if (bytes.toString('latin1', 0, FILE_MAGIC.length) !== FILE_MAGIC) return undefined
-  if (crc32(bytes.subarray(0, CHECKED_TO)) !== bytes.readUInt32LE(CHECKED_TO)) return undefined
+  if (crc32(bytes.subarray(0, CHECKSUM_OFFSET)) !== bytes.readUInt32LE(CHECKSUM_OFFSET))
+    return undefined
   return {
     firstIndex: bytes.readDoubleLE(8),
-    before: { firstIndex: bytes.readDoubleLE(16), bytes: bytes.readDoubleLE(24) },
+    previous: { firstIndex: bytes.readDoubleLE(16), bytes: bytes.readDoubleLE(24) },
     salt: bytes.readUInt32LE(32),
   }
 }
 
-/** A file that is read from one place on. */
-export interface LogSource {
+/** A range of a segment to read. */
+export interface SegmentRange {
   readonly path: string
   readonly salt: number
-  /** Where its records end as far as anybody knows. */
+  /** Known end of its records. */
   readonly bytes: number
-  /** Where to begin, and the index that must stand there. */
-  readonly from: LogPlace
+  /** Start offset and the index expected there. */
+  readonly from: EntryOffset
 }
 
-export interface LogPlace {
+export interface EntryOffset {
   readonly index: number
   readonly offset: number
 }
 
-/** A sound record; its bytes are good until the next one is asked for. */
-export interface FoundRecord extends LogPlace {
+/** An intact record; its bytes are valid until the next one is read. */
+export interface ScannedRecord extends EntryOffset {
   readonly bytes: Buffer
   readonly entries: number
   readonly blobs: number
 }
 
-/** Where a file's sound records end. */
-export interface LogEnd extends LogPlace {
-  /** Something stands behind it that is no record. */
+/** End of the intact records of a segment. */
+export interface ScanEnd extends EntryOffset {
+  /** True if bytes follow that are not a record. */
   readonly isTorn: boolean
-  /** How many bytes that is. */
+  /** Number of those bytes. */
   readonly tornBytes: number
 }
 
-/** The records of a file, in order, up to the first that is not sound. Returns where that is. */
-export async function* recordsOf(source: LogSource): AsyncGenerator<FoundRecord, LogEnd> {
+/** Yields the records of a segment up to the first damaged one. Returns the position of the end. */
+export async function* scanRecords(source: SegmentRange): AsyncGenerator<ScannedRecord, ScanEnd> {
   const handle = await open(source.path, 'r')
   try {
-    const window = new FileWindow(handle)
+    const window = new BufferedReader(handle)
     let { index, offset } = source.from
     while (offset < source.bytes) {
-      const record = await recordAt(window, source, offset)
+      const record = await readRecordAt(window, source, offset)
       if (record === undefined || record.head.firstIndex !== index)
         return { index, offset, isTorn: true, tornBytes: source.bytes - offset }
-      const { entries, blobs, bytes } = record.head
-      yield { index, offset, entries, blobs, bytes: record.bytes }
-      index += entries
+      const { entryCount, blobCount, bytes } = record.head
+      yield { index, offset, entries: entryCount, blobs: blobCount, bytes: record.bytes }
+      index += entryCount
       offset += bytes
     }
     return { index, offset, isTorn: false, tornBytes: 0 }
@@ -108,38 +109,38 @@ export async function* recordsOf(source: LogSource): AsyncGenerator<FoundRecord,
   }
 }
 
-async function recordAt(window: FileWindow, source: LogSource, offset: number) {
-  const head = recordHead(await window.bytes(offset, RECORD_HEAD_BYTES))
+async function readRecordAt(window: BufferedReader, source: SegmentRange, offset: number) {
+  const head = parseRecordHeader(await window.read(offset, RECORD_HEADER_BYTES))
   if (head === undefined || offset + head.bytes > source.bytes) return undefined
-  const bytes = await window.bytes(offset, head.bytes)
-  if (bytes.length < head.bytes || !isSoundRecord(bytes, source.salt)) return undefined
+  const bytes = await window.read(offset, head.bytes)
+  if (bytes.length < head.bytes || !isRecordIntact(bytes, source.salt)) return undefined
   return { head, bytes }
 }
 
 /**
- * The next sound record behind a place where none is. Every record is durable before the next is
- * written: a power cut tears the last one only, so where another follows something was lost.
+ * Finds the next intact record after a damaged position. Every record is durable before the next
+ * one is written, so a power cut tears only the last one: if another record follows, data was lost.
  */
-export async function findSoundRecord(
-  source: LogSource,
-  { index, offset }: LogPlace,
-): Promise<LogPlace | undefined> {
+export async function findIntactRecord(
+  source: SegmentRange,
+  { index, offset }: EntryOffset,
+): Promise<EntryOffset | undefined> {
   const handle = await open(source.path, 'r')
   try {
-    const window = new FileWindow(handle)
-    for (let at = offset + 1; at < source.bytes;) {
-      const part = await window.bytes(at, WINDOW_BYTES)
-      const found = part.indexOf(RECORD_MAGIC)
-      if (found === -1) {
-        // The magic may stand across the border of two parts.
-        if (part.length <= RECORD_MAGIC.length) return undefined
-        at += part.length - RECORD_MAGIC.length + 1
+    const window = new BufferedReader(handle)
+    for (let searchOffset = offset + 1; searchOffset < source.bytes;) {
+      const buffer = await window.read(searchOffset, READ_BUFFER_BYTES)
+      const matchOffset = buffer.indexOf(RECORD_MAGIC)
+      if (matchOffset === -1) {
+        // The magic may span two reads.
+        if (buffer.length <= RECORD_MAGIC.length) return undefined
+        searchOffset += buffer.length - RECORD_MAGIC.length + 1
         continue
       }
-      const record = await recordAt(window, source, at + found)
+      const record = await readRecordAt(window, source, searchOffset + matchOffset)
       if (record !== undefined && record.head.firstIndex >= index)
-        return { index: record.head.firstIndex, offset: at + found }
-      at += found + 1
+        return { index: record.head.firstIndex, offset: searchOffset + matchOffset }
+      searchOffset += matchOffset + 1
     }
     return undefined
   } finally {
@@ -147,33 +148,39 @@ export async function findSoundRecord(
   }
 }
 
-/** Reads a file piece by piece, many small parts with one call. */
-class FileWindow {
+/** Buffered reads of many small ranges of a file. */
+class BufferedReader {
   readonly #handle: FileHandle
-  #buffer = Buffer.allocUnsafe(WINDOW_BYTES)
-  #from = 0
-  #held = 0
+  #buffer = Buffer.allocUnsafe(READ_BUFFER_BYTES)
+  #offset = 0
+  #length = 0
 
   constructor(handle: FileHandle) {
     this.#handle = handle
   }
 
-  /** Fewer at the end of the file. Good until the next call. */
-  async bytes(at: number, length: number): Promise<Buffer> {
-    if (at < this.#from || at + length > this.#from + this.#held) await this.#load(at, length)
-    const begin = at - this.#from
-    return this.#buffer.subarray(begin, Math.min(begin + length, this.#held))
+  /** Returns fewer bytes at the end of the file. Valid until the next call. */
+  async read(offset: number, length: number): Promise<Buffer> {
+    if (offset < this.#offset || offset + length > this.#offset + this.#length)
+      await this.#fill(offset, length)
+    const begin = offset - this.#offset
+    return this.#buffer.subarray(begin, Math.min(begin + length, this.#length))
   }
 
-  async #load(at: number, length: number): Promise<void> {
+  async #fill(offset: number, length: number): Promise<void> {
     if (length > this.#buffer.length) this.#buffer = Buffer.allocUnsafe(length)
-    this.#from = at
-    this.#held = 0
-    while (this.#held < length) {
-      const room = this.#buffer.length - this.#held
-      const { bytesRead } = await this.#handle.read(this.#buffer, this.#held, room, at + this.#held)
+    this.#offset = offset
+    this.#length = 0
+    while (this.#length < length) {
+      const capacity = this.#buffer.length - this.#length
+      const { bytesRead } = await this.#handle.read(
+        this.#buffer,
+        this.#length,
+        capacity,
+        offset + this.#length,
+      )
       if (bytesRead === 0) return
-      this.#held += bytesRead
+      this.#length += bytesRead
     }
   }
 }

@@ -7,17 +7,17 @@ import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import type { LogEntry } from '../../../state/index.ts'
 import { aLogEntry, contentOf } from '../../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../../test/build/temporary-directory.ts'
-import { inspectLog } from './inspect-log.ts'
-import { ChunkedBytes } from './chunked-bytes.ts'
-import { LogFiles } from './log-files.ts'
-import { entriesIn, isSoundRecord, RecordWriter } from './record.ts'
+import { scanLog } from './inspect-log.ts'
+import { ChunkedBuffer } from './chunked-bytes.ts'
+import { SegmentedLog } from './log-files.ts'
+import { decodeEntries, isRecordIntact, RecordEncoder } from './record.ts'
 
 /** Some eight entries a file. */
-const SMALL = { fileBytesMax: 8 * 1024 }
+const SMALL = { segmentBytesMax: 8 * 1024 }
 
-test('any entries come out of a record as they went in', () => {
+test('log: entries survive an encode and decode round trip', () => {
   // Small chunks, so that everything is cut by their borders somewhere.
-  const writer = new RecordWriter(new ChunkedBytes(48))
+  const writer = new RecordEncoder(new ChunkedBuffer(48))
   const text = fc.string({ unit: 'binary' })
   const blob = fc.record({
     key: text,
@@ -28,33 +28,33 @@ test('any entries come out of a record as they went in', () => {
   fc.assert(
     fc.property(fc.array(entry, { minLength: 1 }), fc.nat(), (list, salt) => {
       const entries = list.map((one, at) => ({ index: at + 7, ...one }))
-      const record = Buffer.concat(writer.write(entries, salt))
-      assert.ok(isSoundRecord(record, salt))
-      assert.ok(!isSoundRecord(record, salt + 1))
+      const record = Buffer.concat(writer.encode(entries, salt))
+      assert.ok(isRecordIntact(record, salt))
+      assert.ok(!isRecordIntact(record, salt + 1))
       const whole = entries.map((one) => ({ ...one, text: joinChunks(one.text) }))
-      assert.deepEqual(asLists([...entriesIn(record)]), asLists(whole))
+      assert.deepEqual(asLists([...decodeEntries(record)]), asLists(whole))
     }),
   )
 })
 
-test('an entry that is larger than what is held for it is written whole', () => {
-  const writer = new RecordWriter()
+test('log: an entry larger than the buffer is written completely', () => {
+  const writer = new RecordEncoder()
   const large = { index: 1, timeMs: 0, text: 'ü'.repeat(5_000_000), blobs: [] }
   for (const entries of [[large], [aLogEntry(1)]]) {
-    const record = Buffer.concat(writer.write(entries, 1))
-    assert.ok(isSoundRecord(record, 1))
-    assert.deepEqual([...entriesIn(record)], entries)
+    const record = Buffer.concat(writer.encode(entries, 1))
+    assert.ok(isRecordIntact(record, 1))
+    assert.deepEqual([...decodeEntries(record)], entries)
   }
 })
 
-test('a write to a file of the log is durable when it is done', async (t) => {
+test('log: a resolved append is durable', async (t) => {
   if (process.platform !== 'linux') return t.skip('elsewhere each append is synced by another call')
   const folder = join(await temporaryDirectory(t), 'log')
-  const made = await LogFiles.create(folder, 1, SMALL)
+  const made = await SegmentedLog.create(folder, 1, SMALL)
   await made.append([aLogEntry(1)])
   assert.deepEqual(await flagsOfOpen(folder), [true])
   await made.close()
-  const again = await LogFiles.open(folder, await inspectLog(folder, 0), SMALL)
+  const again = await SegmentedLog.open(folder, await scanLog(folder, 0), SMALL)
   assert.deepEqual(await flagsOfOpen(folder), [true])
   await again.close()
 })
@@ -76,13 +76,13 @@ function shared<T>(some: ReadonlySet<T>, others: ReadonlySet<T>): number {
   return [...some].filter((one) => others.has(one)).length
 }
 
-test('memory for appends is used again, but not without end', () => {
-  const bytes = new ChunkedBytes(16)
+test('log: append buffers are reused up to a limit', () => {
+  const bytes = new ChunkedBuffer(16)
   const fill = (texts: readonly string[]): Set<ArrayBufferLike> => {
     bytes.clear()
-    const begin = bytes.place
+    const begin = bytes.position
     for (const text of texts) bytes.addText(text)
-    const pieces = bytes.since(begin)
+    const pieces = bytes.slicesFrom(begin)
     assert.equal(Buffer.concat(pieces).toString(), texts.join(''))
     return new Set(pieces.map(({ buffer }) => buffer))
   }
@@ -98,7 +98,7 @@ test('memory for appends is used again, but not without end', () => {
   assert.equal(shared(again, long), 0)
 })
 
-test('entries are read across files, from any of them to any other', async (t) => {
+test('log: a range is read across segments', async (t) => {
   const { log, folder } = await aLog(t)
   await appendTo(log, 60)
   assert.ok((await fs.readdir(folder)).length > 5)
@@ -113,13 +113,13 @@ test('entries are read across files, from any of them to any other', async (t) =
   await log.close()
 })
 
-test('a long file is read from near the index that is asked for', async (t) => {
+test('log: reading starts near the requested index', async (t) => {
   const { log, folder } = await aLog(t, {})
   const text = 'x'.repeat(100_000)
   for (let index = 1; index <= 50; index++)
     await log.append([{ index, timeMs: 0, text, blobs: [] }])
-  const again = await inspectLog(folder, 0)
-  const places = again.files[0]?.places ?? []
+  const again = await scanLog(folder, 0)
+  const places = again.segments[0]?.sparseIndex ?? []
   assert.deepEqual(
     places.map(({ index }) => index),
     [1, 12, 23, 34, 45],
@@ -133,7 +133,7 @@ test('a long file is read from near the index that is asked for', async (t) => {
   await log.close()
 })
 
-test('files go when all of their entries are trimmed, and not while somebody reads them', async (t) => {
+test('log: trimmed segments are removed unless a reader needs them', async (t) => {
   const { log, folder } = await aLog(t)
   await appendTo(log, 40)
   const reader = log.read(5, 40)
@@ -151,11 +151,11 @@ test('files go when all of their entries are trimmed, and not while somebody rea
   assert.equal((await fs.readdir(folder)).length, 1, 'the newest stays')
   await log.append([aLogEntry(41)])
   await log.close()
-  const again = await inspectLog(folder, 0)
+  const again = await scanLog(folder, 0)
   assert.equal(again.end.index, 42)
 })
 
-test('a reader that leaves early keeps nothing', async (t) => {
+test('log: a cancelled reader keeps no segment', async (t) => {
   const { log } = await aLog(t)
   await appendTo(log, 40)
   for await (const page of log.read(1, 40)) if (page[0]?.index === 3) break
@@ -164,16 +164,16 @@ test('a reader that leaves early keeps nothing', async (t) => {
   await log.close()
 })
 
-test('what stands behind the end goes before anything is written there', async (t) => {
+test('log: a torn tail is truncated before the next append', async (t) => {
   const { log, folder } = await aLog(t, {})
   await appendTo(log, 3)
   await log.close()
   const file = join(folder, '0000000000000001.log')
   const whole = await fs.readFile(file)
   // Half a record, and what looks like a record in it, of another file.
-  const other = new RecordWriter().write([aLogEntry(4)], 12_345)
+  const other = new RecordEncoder().encode([aLogEntry(4)], 12_345)
   await fs.appendFile(file, Buffer.concat([whole.subarray(40, 240), ...other]))
-  const inspected = await inspectLog(folder, 0)
+  const inspected = await scanLog(folder, 0)
   assert.deepEqual(inspected.end, {
     index: 4,
     offset: whole.length,
@@ -181,11 +181,11 @@ test('what stands behind the end goes before anything is written there', async (
     tornBytes: inspected.end.tornBytes,
   })
   assert.ok(inspected.end.tornBytes > 0)
-  await (await LogFiles.open(folder, inspected)).close()
+  await (await SegmentedLog.open(folder, inspected)).close()
   assert.deepEqual(await fs.readFile(file), whole)
 })
 
-test('a record that a sound one follows was whole once: something is lost', async (t) => {
+test('log: damage before an intact record is reported as loss', async (t) => {
   const { log, folder } = await aLog(t, {})
   await appendTo(log, 3)
   await log.close()
@@ -195,7 +195,7 @@ test('a record that a sound one follows was whole once: something is lost', asyn
   const second = 40 + (bytes.length - 40) / 3
   bytes.fill(0, second, second + 28)
   await fs.writeFile(file, bytes)
-  await assert.rejects(inspectLog(folder, 0), {
+  await assert.rejects(scanLog(folder, 0), {
     name: 'DamagedLog',
     message: /at byte \d+: a checksum does not match, and later records follow/,
   })
@@ -203,14 +203,14 @@ test('a record that a sound one follows was whole once: something is lost', asyn
 
 async function aLog(t: TestContext, options: object = SMALL) {
   const folder = join(await temporaryDirectory(t), 'log')
-  return { folder, log: await LogFiles.create(folder, 1, options) }
+  return { folder, log: await SegmentedLog.create(folder, 1, options) }
 }
 
-async function appendTo(log: LogFiles, last: number): Promise<void> {
+async function appendTo(log: SegmentedLog, last: number): Promise<void> {
   for (const index of indexes(1, last)) await log.append([aLogEntry(index)])
 }
 
-async function indexesOf(log: LogFiles, from: number, to: number): Promise<number[]> {
+async function indexesOf(log: SegmentedLog, from: number, to: number): Promise<number[]> {
   return (await contentOf(log.read(from, to))).flat().map(({ index }) => index)
 }
 

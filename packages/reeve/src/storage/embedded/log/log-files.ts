@@ -3,88 +3,97 @@ import { constants } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { assert } from '@reeve/kit/fault.ts'
-import type { LogEntry, NewLogEntry } from '../../../state/index.ts'
-import { codeOf } from '../storage-faults.ts'
-import { notePlace, sourceOf, unsound, type InspectedLog, type KnownFile } from './inspect-log.ts'
+import type { LogEntry, AppendEntry } from '../../../state/index.ts'
+import { errorCode } from '../storage-faults.ts'
 import {
-  DamagedLog,
-  encodeFileHead,
-  FILE_HEAD_BYTES,
+  addIndexPoint,
+  segmentFrom,
+  checksumMismatch,
+  type LogScan,
+  type LogSegment,
+} from './inspect-log.ts'
+import {
+  CorruptLogError,
+  encodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
   logFileName,
-  recordsOf,
-  type LogFileHead,
+  scanRecords,
+  type SegmentHeader,
 } from './log-file.ts'
-import { systemLogDisk, type LogDisk, type LogHandle } from './log-disk.ts'
-import { entriesIn, RecordWriter } from './record.ts'
-import { writePieces } from './write-pieces.ts'
+import { SYSTEM_LOG_DISK, type LogDisk, type LogHandle } from './log-disk.ts'
+import { decodeEntries, RecordEncoder } from './record.ts'
+import { writevAll } from './write-pieces.ts'
 
-/** A file that is longer is followed by another. Files go when all of their entries are trimmed. */
-const FILE_BYTES_MAX = 64 * 1024 * 1024
-const SALTS = 2 ** 32
 /**
- * On Linux a write to a file opened with O_DSYNC does what fdatasync does: no second call, which
- * would wait for another turn of a server that may be busy. Elsewhere it may stay in the disk.
+ * Segment size after which a new segment is started. Segments are removed when all their entries
+ * are trimmed.
+ */
+const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
+const SALT_COUNT = 2 ** 32
+/**
+ * On Linux a write to a file opened with O_DSYNC includes fdatasync. A second call would wait for
+ * another tick of a busy server. On other systems O_DSYNC may not reach the disk.
  */
 const WRITES_ARE_DURABLE = process.platform === 'linux'
 const { O_CREAT, O_EXCL, O_RDWR, O_WRONLY } = constants
-const DURABLY = WRITES_ARE_DURABLE ? constants.O_DSYNC : 0
+const DURABLE_WRITE_FLAG = WRITES_ARE_DURABLE ? constants.O_DSYNC : 0
 
-export interface LogFilesOptions {
-  readonly fileBytesMax?: number | undefined
+export interface SegmentedLogOptions {
+  readonly segmentBytesMax?: number | undefined
   /** Removes a file that is trimmed. */
   readonly remove?: (path: string) => Promise<void>
-  /** By which it is written; the system's unless given. */
+  /** Write calls; those of the system by default. */
   readonly disk?: LogDisk | undefined
 }
 
-/** An index from which somebody still reads. */
+/** Position of an active reader. */
 interface Reader {
-  at: number
+  nextIndex: number
 }
 
 /**
- * The log of one server: files of records, each record one append. A plain file beside the database
- * because a commit is written once and read seldom: the database would sort it, pack it and merge
- * it again and again (docs/contributing/decisions/0003-embedded-storage.md).
+ * The log of one server: segments of records, where each record is one append. Plain files beside
+ * the database, because commits are written once and seldom read, while the database would sort,
+ * compress and merge them repeatedly (docs/contributing/decisions/0003-embedded-storage.md).
  */
-export class LogFiles {
+export class SegmentedLog {
   readonly #folder: string
-  readonly #files: KnownFile[]
-  readonly #fileBytesMax: number
+  readonly #segments: LogSegment[]
+  readonly #segmentBytesMax: number
   readonly #remove: (path: string) => Promise<void>
   readonly #disk: LogDisk
-  readonly #writer = new RecordWriter()
+  readonly #writer = new RecordEncoder()
   readonly #readers = new Set<Reader>()
   #handle: LogHandle
-  #next: number
-  /** Where the log ended before the last append. */
-  #before = { next: 0, bytes: 0 }
+  #nextIndex: number
+  /** End of the log before the last append. */
+  #beforeLastAppend = { next: 0, bytes: 0 }
 
-  /** A log without entries; what is in its place goes. */
+  /** Creates an empty log, replacing any existing one. */
   static async create(
     folder: string,
     firstIndex: number,
-    options: LogFilesOptions = {},
-  ): Promise<LogFiles> {
-    const { disk = systemLogDisk } = options
-    await disk.removeFolder(folder)
+    options: SegmentedLogOptions = {},
+  ): Promise<SegmentedLog> {
+    const { disk = SYSTEM_LOG_DISK } = options
+    await disk.removeDirectory(folder)
     // Not readable by others, whatever the directory above allows: rows hold hashes of secrets.
     await mkdir(folder, { mode: 0o700 })
-    await disk.syncFolder(dirname(folder))
-    const { file, handle } = await beginFile(disk, folder, headOf(firstIndex))
-    return new LogFiles(folder, { files: [file], handle, next: firstIndex }, options)
+    await disk.fsyncDirectory(dirname(folder))
+    const { file, handle } = await createSegment(disk, folder, newHeader(firstIndex))
+    return new SegmentedLog(folder, { segments: [file], handle, nextIndex: firstIndex }, options)
   }
 
-  /** Goes on where the log ends. What a power cut left behind the end goes first. */
+  /** Opens the log for appending. A torn tail is truncated first. */
   static async open(
     folder: string,
-    { files, end, leftovers }: InspectedLog,
-    options: LogFilesOptions = {},
-  ): Promise<LogFiles> {
-    const { disk = systemLogDisk } = options
-    for (const path of leftovers) await disk.unlink(path)
-    const newest = newestOf(files)
-    const handle = await disk.open(newest.path, O_RDWR | DURABLY)
+    { segments, end, orphans }: LogScan,
+    options: SegmentedLogOptions = {},
+  ): Promise<SegmentedLog> {
+    const { disk = SYSTEM_LOG_DISK } = options
+    for (const path of orphans) await disk.unlink(path)
+    const newest = newestSegment(segments)
+    const handle = await disk.open(newest.path, O_RDWR | DURABLE_WRITE_FLAG)
     try {
       if (end.isTorn) {
         await handle.truncate(end.offset)
@@ -95,52 +104,53 @@ export class LogFiles {
       throw thrown
     }
     newest.bytes = end.offset
-    return new LogFiles(folder, { files, handle, next: end.index }, options)
+    return new SegmentedLog(folder, { segments, handle, nextIndex: end.index }, options)
   }
 
   private constructor(
     folder: string,
-    { files, handle, next }: Opened,
-    { fileBytesMax = FILE_BYTES_MAX, disk = systemLogDisk, remove }: LogFilesOptions,
+    { segments, handle, nextIndex }: OpenedSegments,
+    { segmentBytesMax = SEGMENT_BYTES_MAX, disk = SYSTEM_LOG_DISK, remove }: SegmentedLogOptions,
   ) {
     this.#disk = disk
     this.#folder = folder
-    this.#files = [...files]
+    this.#segments = [...segments]
     this.#handle = handle
-    this.#next = next
-    this.#fileBytesMax = fileBytesMax
+    this.#nextIndex = nextIndex
+    this.#segmentBytesMax = segmentBytesMax
     this.#remove = remove ?? ((path) => disk.unlink(path))
   }
 
   /** Index of the oldest entry in a file that is still there. */
   get firstIndex(): number {
-    return this.#files[0]?.places[0]?.index ?? this.#next
+    return this.#segments[0]?.sparseIndex[0]?.index ?? this.#nextIndex
   }
 
-  /** Resolves when the entries are durable, all or none. After a failure nothing may follow. */
-  async append(entries: readonly NewLogEntry[]): Promise<void> {
-    if (newestOf(this.#files).bytes >= this.#fileBytesMax) await this.#beginNext()
-    const file = newestOf(this.#files)
-    this.#before = { next: this.#next, bytes: file.bytes }
-    const pieces = this.#writer.write(entries, file.head.salt)
-    const end = await writePieces(this.#handle, pieces, file.bytes)
+  /** Resolves when all entries are durable. No append may follow a failure. */
+  async append(entries: readonly AppendEntry[]): Promise<void> {
+    if (newestSegment(this.#segments).bytes >= this.#segmentBytesMax) await this.#startSegment()
+    const file = newestSegment(this.#segments)
+    this.#beforeLastAppend = { next: this.#nextIndex, bytes: file.bytes }
+    const buffers = this.#writer.encode(entries, file.header.salt)
+    const end = await writevAll(this.#handle, buffers, file.bytes)
     if (!WRITES_ARE_DURABLE) await this.#handle.datasync()
-    notePlace(file, { index: this.#next, offset: file.bytes })
+    addIndexPoint(file, { index: this.#nextIndex, offset: file.bytes })
     file.bytes = end
-    this.#next += entries.length
+    this.#nextIndex += entries.length
   }
 
   /**
-   * Entries from one index to another, both included, in pages. Files that a reader has not come
-   * to yet are kept for it.
+   * Entries of an index range, both ends included, in pages. Segments that a reader still needs are
+   * kept.
    */
   async *read(from: number, to: number): AsyncGenerator<readonly LogEntry[]> {
-    const reader: Reader = { at: from }
+    const reader: Reader = { nextIndex: from }
     this.#readers.add(reader)
     try {
-      while (reader.at <= to) {
-        const file = this.#files.findLast((one) => one.head.firstIndex <= reader.at)
-        if (file === undefined) throw new DamagedLog(`log entry ${reader.at} is missing`)
+      while (reader.nextIndex <= to) {
+        const file = this.#segments.findLast((one) => one.header.firstIndex <= reader.nextIndex)
+        if (file === undefined)
+          throw new CorruptLogError(`log entry ${reader.nextIndex} is missing`)
         yield* this.#readFile(file, reader, to)
       }
     } finally {
@@ -149,24 +159,24 @@ export class LogFiles {
   }
 
   async *#readFile(
-    file: KnownFile,
+    file: LogSegment,
     reader: Reader,
     to: number,
   ): AsyncGenerator<readonly LogEntry[]> {
-    const records = recordsOf(sourceOf(file, reader.at))
+    const records = scanRecords(segmentFrom(file, reader.nextIndex))
     try {
-      while (reader.at <= to) {
+      while (reader.nextIndex <= to) {
         const next = await records.next()
         if (next.done === true) {
-          // Whoever asks for more than there is in this file finds it in the next.
-          if (!next.value.isTorn && next.value.index === reader.at) return
-          throw unsound(file, next.value.offset)
+          // Further entries are in the next segment.
+          if (!next.value.isTorn && next.value.index === reader.nextIndex) return
+          throw checksumMismatch(file, next.value.offset)
         }
-        const page = [...entriesIn(next.value.bytes)].filter(
-          ({ index }) => index >= reader.at && index <= to,
+        const page = [...decodeEntries(next.value.bytes)].filter(
+          ({ index }) => index >= reader.nextIndex && index <= to,
         )
         if (page.length === 0) continue
-        reader.at += page.length
+        reader.nextIndex += page.length
         yield page
       }
     } finally {
@@ -175,57 +185,58 @@ export class LogFiles {
   }
 
   /**
-   * Takes back an append that failed: a record, half of one, or a file that was begun for it. The
-   * log ends before the entry `next`, durably.
+   * Rolls back a failed append: a record, a partial record, or a segment that was started for it.
+   * Afterwards the log durably ends before the entry `next`.
    */
-  async takeBack(next: number): Promise<void> {
-    if (this.#next !== next) {
-      // The record is whole, but what belongs to it beside the log was not written.
-      const file = newestOf(this.#files)
-      assert(this.#before.next === next, 'only the last append can be taken back')
-      file.bytes = this.#before.bytes
-      const kept = file.places.filter((place, i) => i === 0 || place.index < next)
-      file.places.splice(0, file.places.length, ...kept)
-      this.#next = next
+  async rollBackAppend(nextIndex: number): Promise<void> {
+    if (this.#nextIndex !== nextIndex) {
+      // The record is complete, but its blobs were not written.
+      const file = newestSegment(this.#segments)
+      assert(this.#beforeLastAppend.next === nextIndex, 'only the last append can be taken back')
+      file.bytes = this.#beforeLastAppend.bytes
+      const keptPoints = file.sparseIndex.filter((place, i) => i === 0 || place.index < nextIndex)
+      file.sparseIndex.splice(0, file.sparseIndex.length, ...keptPoints)
+      this.#nextIndex = nextIndex
     }
-    const begun = join(this.#folder, logFileName(this.#next))
-    const newest = newestOf(this.#files)
-    if (newest.path !== begun) await this.#disk.unlink(begun).catch(ifMissing)
+    const nextPath = join(this.#folder, logFileName(this.#nextIndex))
+    const newest = newestSegment(this.#segments)
+    if (newest.path !== nextPath) await this.#disk.unlink(nextPath).catch(ignoreMissing)
     await this.#handle.truncate(newest.bytes)
     await this.#handle.sync()
-    await this.#disk.syncFolder(this.#folder)
+    await this.#disk.fsyncDirectory(this.#folder)
   }
 
-  /** Bytes of entries behind an index, up to one file more than there are. */
+  /** Bytes of the entries after an index, overestimated by up to one segment. */
   bytesAfter(index: number): number {
     let bytes = 0
-    for (const file of this.#files.toReversed()) {
+    for (const file of this.#segments.toReversed()) {
       bytes += file.bytes
-      if (file.head.firstIndex <= index + 1) break
+      if (file.header.firstIndex <= index + 1) break
     }
     return bytes
   }
 
-  /** Removes files whose entries are all before an index, and that nobody reads. */
+  /** Removes segments whose entries are all before an index and that have no reader. */
   async trim(beforeIndex: number): Promise<void> {
-    const readFrom = Math.min(...[...this.#readers].map(({ at }) => at))
-    const keepFrom = Math.min(beforeIndex, readFrom)
+    const oldestReadIndex = Math.min(...[...this.#readers].map(({ nextIndex }) => nextIndex))
+    const oldestKeptIndex = Math.min(beforeIndex, oldestReadIndex)
     for (;;) {
-      const [oldest, next] = this.#files
-      if (oldest === undefined || next === undefined || next.head.firstIndex > keepFrom) return
-      this.#files.shift()
+      const [oldest, next] = this.#segments
+      if (oldest === undefined || next === undefined || next.header.firstIndex > oldestKeptIndex)
+        return
+      this.#segments.shift()
       await this.#remove(oldest.path)
     }
   }
 
-  /** Of a log without entries: the first is to be another. */
-  async beginAt(firstIndex: number): Promise<void> {
-    const [empty] = this.#files
-    if (empty === undefined || firstIndex === this.#next) return
-    assert(empty.bytes === FILE_HEAD_BYTES, 'only an empty log begins anywhere')
-    await this.#replaceHandle(headOf(firstIndex))
-    this.#files.shift()
-    this.#next = firstIndex
+  /** Changes the first index of an empty log. */
+  async startAt(firstIndex: number): Promise<void> {
+    const [empty] = this.#segments
+    if (empty === undefined || firstIndex === this.#nextIndex) return
+    assert(empty.bytes === SEGMENT_HEADER_BYTES, 'only an empty log begins anywhere')
+    await this.#switchTo(newHeader(firstIndex))
+    this.#segments.shift()
+    this.#nextIndex = firstIndex
     await this.#disk.unlink(empty.path)
   }
 
@@ -233,52 +244,52 @@ export class LogFiles {
     await this.#handle.close()
   }
 
-  async #beginNext(): Promise<void> {
-    const { head, bytes } = newestOf(this.#files)
-    await this.#replaceHandle(headOf(this.#next, { firstIndex: head.firstIndex, bytes }))
+  async #startSegment(): Promise<void> {
+    const { header, bytes } = newestSegment(this.#segments)
+    await this.#switchTo(newHeader(this.#nextIndex, { firstIndex: header.firstIndex, bytes }))
   }
 
-  async #replaceHandle(head: LogFileHead): Promise<void> {
-    const { file, handle } = await beginFile(this.#disk, this.#folder, head)
+  async #switchTo(head: SegmentHeader): Promise<void> {
+    const { file, handle } = await createSegment(this.#disk, this.#folder, head)
     await this.#handle.close()
     this.#handle = handle
-    this.#files.push(file)
+    this.#segments.push(file)
   }
 }
 
-interface Opened {
-  readonly files: readonly KnownFile[]
+interface OpenedSegments {
+  readonly segments: readonly LogSegment[]
   readonly handle: LogHandle
   /** Index of the next entry. */
-  readonly next: number
+  readonly nextIndex: number
 }
 
-function headOf(firstIndex: number, before = { firstIndex: 0, bytes: 0 }): LogFileHead {
-  return { firstIndex, before, salt: randomInt(SALTS) }
+function newHeader(firstIndex: number, before = { firstIndex: 0, bytes: 0 }): SegmentHeader {
+  return { firstIndex, previous: before, salt: randomInt(SALT_COUNT) }
 }
 
-/** Its head and name are durable before anything else is in it. */
-async function beginFile(disk: LogDisk, folder: string, head: LogFileHead) {
+/** Creates a segment; its header and name are durable before records are written. */
+async function createSegment(disk: LogDisk, folder: string, head: SegmentHeader) {
   const path = join(folder, logFileName(head.firstIndex))
-  const handle = await disk.open(path, O_WRONLY | O_CREAT | O_EXCL | DURABLY, 0o600)
+  const handle = await disk.open(path, O_WRONLY | O_CREAT | O_EXCL | DURABLE_WRITE_FLAG, 0o600)
   try {
-    await writePieces(handle, [encodeFileHead(head)], 0)
+    await writevAll(handle, [encodeSegmentHeader(head)], 0)
     await handle.sync()
-    await disk.syncFolder(folder)
+    await disk.fsyncDirectory(folder)
   } catch (thrown) {
     await handle.close()
     throw thrown
   }
-  const places = [{ index: head.firstIndex, offset: FILE_HEAD_BYTES }]
-  const file: KnownFile = { path, head, bytes: FILE_HEAD_BYTES, places }
+  const places = [{ index: head.firstIndex, offset: SEGMENT_HEADER_BYTES }]
+  const file: LogSegment = { path, header: head, bytes: SEGMENT_HEADER_BYTES, sparseIndex: places }
   return { file, handle }
 }
 
-function ifMissing(thrown: unknown): void {
-  if (codeOf(thrown) !== 'ENOENT') throw thrown
+function ignoreMissing(thrown: unknown): void {
+  if (errorCode(thrown) !== 'ENOENT') throw thrown
 }
 
-function newestOf(files: readonly KnownFile[]): KnownFile {
+function newestSegment(files: readonly LogSegment[]): LogSegment {
   const newest = files.at(-1)
   assert(newest !== undefined, 'a log has a file')
   return newest

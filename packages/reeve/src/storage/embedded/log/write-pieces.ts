@@ -1,34 +1,34 @@
 import type { FileHandle } from 'node:fs/promises'
 
-/** What is needed of an open file. */
-export type PieceTarget = Pick<FileHandle, 'writev'>
+/** The part of a file handle that is used. */
+export type WritevTarget = Pick<FileHandle, 'writev'>
 
 /**
- * Writes pieces one behind the other, in one call as a rule: each call waits for a turn of a server
- * that may be busy. Returns where they end.
+ * Writes buffers consecutively, usually with one call, because each call waits for a tick of a busy
+ * server. Returns the end offset.
  */
-export async function writePieces(
-  target: PieceTarget,
-  pieces: readonly Buffer[],
+export async function writevAll(
+  target: WritevTarget,
+  buffers: readonly Buffer[],
   position: number,
 ): Promise<number> {
   let end = position
-  for (let rest = pieces; rest.length > 0;) {
-    const { bytesWritten } = await target.writev(rest, end)
+  for (let remaining = buffers; remaining.length > 0;) {
+    const { bytesWritten } = await target.writev(remaining, end)
     end += bytesWritten
-    rest = behind(rest, bytesWritten)
+    remaining = dropWritten(remaining, bytesWritten)
   }
   return end
 }
 
-/** What is left of pieces of which some bytes were written. */
-function behind(pieces: readonly Buffer[], bytes: number): readonly Buffer[] {
+/** Remaining buffers after a partial write. */
+function dropWritten(buffers: readonly Buffer[], bytes: number): readonly Buffer[] {
   let written = bytes
-  const first = pieces.findIndex(({ length }) => {
+  const first = buffers.findIndex(({ length }) => {
     if (length > written) return true
     written -= length
     return false
   })
-  const [piece, ...others] = first < 0 ? [] : pieces.slice(first)
+  const [piece, ...others] = first < 0 ? [] : buffers.slice(first)
   return piece === undefined ? [] : [piece.subarray(written), ...others]
 }
