@@ -3,7 +3,35 @@ import { Named, Nanoseconds, Nullable, type Infer } from '../shape.ts'
 import { CheckResult } from './client-stats.ts'
 import { LOG_TYPES } from './client-fs.ts'
 import { JobFilePlace } from './explain.ts'
-import { Failure } from './health.ts'
+
+export const FAILURE_KINDS = [
+  'exit',
+  'oom',
+  'driver',
+  'setup',
+  'artifact',
+  'template',
+  'check',
+  'lost',
+] as const
+export type FailureKind = (typeof FAILURE_KINDS)[number]
+
+/** A failure. Failures with the same kind, task and text are reported as one. */
+export const Failure = Type.Object(
+  {
+    Kind: Type.Enum(FAILURE_KINDS),
+    Text: Type.String({
+      description: 'One sentence, at most 300 characters; no content of logs.',
+    }),
+    AllocID: Type.String({ description: 'The newest allocation that failed this way.' }),
+    Task: Type.String({ description: 'Empty when the allocation as a whole failed.' }),
+    Time: Nanoseconds(),
+    ExitCode: Nullable(Type.Integer({ description: 'Null unless a task exited by itself.' })),
+    Count: Type.Integer({ description: 'Allocations that failed this way.' }),
+  },
+  { $id: 'Failure', description: 'Why allocations fail.' },
+)
+export type Failure = Infer<typeof Failure>
 
 /** Next action after a failure. */
 export const NEXT_ATTEMPTS = ['restart', 'reschedule', 'replaced', 'waiting', 'none'] as const

@@ -1,6 +1,5 @@
-import { Type } from 'typebox'
-import { Nanoseconds, Nullable, type Infer } from '../shape.ts'
 import type { Allocation, AllocationStub } from './allocation.ts'
+import type { Failure, FailureKind } from './failure.ts'
 import type { Job } from './job.ts'
 import type { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
 import type { TaskEvent } from './task-state.ts'
@@ -93,35 +92,6 @@ export function allocationHealth(
   if (ClientStatus === 'pending') return 'pending'
   return DeploymentStatus?.Healthy === true ? 'healthy' : 'running'
 }
-
-export const FAILURE_KINDS = [
-  'exit',
-  'oom',
-  'driver',
-  'setup',
-  'artifact',
-  'template',
-  'check',
-  'lost',
-] as const
-export type FailureKind = (typeof FAILURE_KINDS)[number]
-
-/** A failure. Failures with the same kind, task and text are reported as one. */
-export const Failure = Type.Object(
-  {
-    Kind: Type.Enum(FAILURE_KINDS),
-    Text: Type.String({
-      description: 'One sentence, at most 300 characters; no content of logs.',
-    }),
-    AllocID: Type.String({ description: 'The newest allocation that failed this way.' }),
-    Task: Type.String({ description: 'Empty when the allocation as a whole failed.' }),
-    Time: Nanoseconds(),
-    ExitCode: Nullable(Type.Integer({ description: 'Null unless a task exited by itself.' })),
-    Count: Type.Integer({ description: 'Allocations that failed this way.' }),
-  },
-  { $id: 'Failure', description: 'Why allocations fail.' },
-)
-export type Failure = Infer<typeof Failure>
 
 const TEXT_LENGTH_MAX = 300
 

@@ -113,7 +113,7 @@ function formatUnknownCommand({ group, word }: UnknownWord): string {
   const path = commandPath(group)
   const names = group.commands.map((command) => command.name())
   const near = suggestCommands(word, names).map((name) => `${path} ${name}`)
-  // A command of that very name, as `job inspect` for `reeve inspect`, comes before similar ones.
+  // A command of that very name, as `job inspect` for `inspect`, comes before similar ones.
   const inside = findInCommonGroups(group, word)
   const isFirst = near.length === 0 || inside.some((name) => name.endsWith(` ${word}`))
   const found = [...new Set(isFirst ? [...inside, ...near] : near)].map((name) => `"${name}"`)
@@ -124,7 +124,7 @@ function formatUnknownCommand({ group, word }: UnknownWord): string {
 /** Groups whose commands a word without a group most likely means, in this order. */
 const COMMON_GROUPS = ['job', 'alloc', 'node']
 
-/** The command that has this name, or a synonym of it, in a group: `reeve validate`. */
+/** The command of a group that has this name or synonym: `job validate` for `validate`. */
 function findInCommonGroups(group: Command, word: string): readonly string[] {
   if (group.parent !== null) return []
   for (const name of COMMON_GROUPS) {

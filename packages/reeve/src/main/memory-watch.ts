@@ -226,7 +226,7 @@ export function collectAfterStart(options: StartCollection): () => void {
 function createReleasingCollection(): (() => void) | undefined {
   const { gc } = globalThis
   if (gc === undefined) return undefined
-  return () => void gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  return () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 /** V8 starts concurrent marking after this many bytes of new external buffers. */

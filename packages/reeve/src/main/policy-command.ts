@@ -21,8 +21,9 @@ const TEXTS = {
     details:
       'The document is what policies of kind opa get, {"job": …} or {"plan": …, "run": …}, or the ' +
       'job or the plan by itself, as in JSON of a job or in an exported plan; anything else is an ' +
-      'error. Native policies find the same in their globals and imports. Ends with 0 when all pass, 1 when one fails, 2 when one is undefined, 3 when ' +
-      'one ends with an error, 9 when one cannot be compiled.',
+      'error. Native policies find the same in their globals and imports. Ends with 0 when all ' +
+      'pass, 1 when one fails, 2 when one is undefined, 3 when one ends with an error, 9 when one ' +
+      'cannot be compiled.',
     examples: [
       { line: 'reeve policy eval limits.native --input job.json', says: 'a native policy' },
       {

@@ -95,6 +95,9 @@ const STORIES: Readonly<Record<string, Story>> = {
     before: `reeve org create acme --email ops@acme.example
 reeve project create payments
 reeve workspace create api --project payments`,
+    notRun: {
+      'reeve state list network': 'needs a history of states; cli/state.test.ts writes one',
+    },
   },
   'how-to/back-up-and-restore.md': {
     notRun: {

@@ -47,6 +47,8 @@ test('W1 create: without a project it goes to the default one, with all that the
     'auto-destroy-activity-duration': null,
     'auto-destroy-status': null,
     'inherits-project-auto-destroy': true,
+    'drift-check-interval': null,
+    'drift-status': null,
     'resource-count': 0,
     'policy-check-failures': 0,
     'run-failures': 0,

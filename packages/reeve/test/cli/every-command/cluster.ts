@@ -45,7 +45,7 @@ export const clusterStory: Story = {
   name: 'the cluster',
   files: { 'served.hcl': SERVED },
   rows: [
-    { line: 'job run served.hcl', says: /is successful/, warns: /no shutdown_delay is set/ },
+    { line: 'job run served.hcl', says: /is successful/, warns: /have no shutdown_delay/ },
     {
       line: 'service list',
       isAwaited: true,

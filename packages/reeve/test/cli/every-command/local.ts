@@ -1,7 +1,7 @@
 import type { Story } from './story.ts'
 
-const POLICY = 'package jobs\n\ndeny contains "no" if input.count > 3\n'
-const TESTED = 'package jobs\n\ntest_few if count(deny) == 0 with input as {"count": 1}\n'
+const POLICY = 'package jobs\n\ndeny contains "no" if input.job.Count > 3\n'
+const TESTED = 'package jobs\n\ntest_few if count(deny) == 0 with input.job.Count as 1\n'
 
 /** What asks no server. */
 export const localStory: Story = {
@@ -9,7 +9,7 @@ export const localStory: Story = {
   files: {
     'jobs.rego': POLICY,
     'jobs_test.rego': TESTED,
-    'count.json': '{"count": 4}',
+    'count.json': '{"job": {"Count": 4}}',
     'open.native': 'main   = rule{true}\n',
     'spread.hcl': 'job "web" { # it\n type="batch"\n}\n',
     'agent.hcl': 'ports {\n  http = 70000\n}\n',
