@@ -4,8 +4,8 @@ import { join, posix } from 'node:path'
 import { test } from 'node:test'
 import { checkImports } from './arrows.ts'
 import { readAreas } from './source/areas.ts'
-import { createMemoryRepository } from './source/in-memory.ts'
-import { loadAreas, REPOSITORY_ROOT } from './source/run.ts'
+import { createMemoryRepository } from './source/repository.ts'
+import { loadAreas, REPOSITORY_ROOT } from './source/finding.ts'
 
 const areas = readAreas({
   contract: { folder: 'packages/contract/src', doors: ['index.ts', 'v1/index.ts'] },

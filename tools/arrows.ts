@@ -1,12 +1,20 @@
 import { posix } from 'node:path'
 import type { Area, Areas } from './source/areas.ts'
-import { findCycles } from './source/cycles.ts'
-import type { Finding } from './source/finding.ts'
-import { createGraph, type Graph, type ResolvedUse } from './source/graph.ts'
-import { isConfig, isTest, isTestSupport } from './source/place.ts'
-import { openRepository, type Repository } from './source/repository.ts'
-import type { Package } from './source/resolve.ts'
-import { loadAreas, report, REPOSITORY_ROOT } from './source/run.ts'
+import {
+  createGraph,
+  findCycles,
+  type Graph,
+  type Package,
+  type ResolvedUse,
+} from './source/graph.ts'
+import { type Finding, loadAreas, report, REPOSITORY_ROOT } from './source/finding.ts'
+import {
+  isConfig,
+  isTest,
+  isTestSupport,
+  openRepository,
+  type Repository,
+} from './source/repository.ts'
 import { readSources, type Source } from './source/tree.ts'
 
 /** Checks every import of `packages/` against the areas of `arrows.config.mjs`. */

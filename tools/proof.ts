@@ -7,7 +7,7 @@ import { EXPERIMENTS } from './proof/experiments.ts'
 import { describeCheckout } from './proof/machine.ts'
 import { parseOptions } from './proof/options.ts'
 import { runProof } from './proof/run-proof.ts'
-import { REPOSITORY_ROOT } from './source/run.ts'
+import { REPOSITORY_ROOT } from './source/finding.ts'
 
 /** Short enough to be typed. */
 const FRESH_SEED_MAX = 1_000_000_000

@@ -9,11 +9,15 @@ import { API_INDEX, apiPages } from './reference/api.ts'
 import { CLI_INDEX, cliPages } from './reference/cli.ts'
 import { DRIVERS_PAGE, driversPage } from './reference/drivers.ts'
 import { functionsPage, FUNCTIONS_PAGE } from './reference/functions.ts'
-import { JOB_FILE_INDEX, jobFilePages } from './reference/job-file.ts'
+import {
+  JOB_FILE_INDEX,
+  jobFilePages,
+  VOLUME_FILE_PAGE,
+  volumeFilePage,
+} from './reference/job-file.ts'
 import { MARK } from './reference/page.ts'
 import { policyLanguagePages } from './reference/policy-languages.ts'
 import { systemPages } from './reference/system.ts'
-import { volumeFilePage, VOLUME_FILE_PAGE } from './reference/volume-file.ts'
 
 /**
  * Writes the generated pages of docs/reference from the tables of the program. `--check` writes

@@ -8,8 +8,7 @@ import { readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { beginEventName, endEventName, leakEventName } from './test/file-events.ts'
-import { FileTimes } from './test/file-times.ts'
+import { beginEventName, endEventName, FileTimes, leakEventName } from './test/test-files.ts'
 import { root } from './test/script.ts'
 
 /** A connection that is being closed needs a moment; anything open after this time is a leak. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readAreas } from './source/areas.ts'
-import { createMemoryRepository } from './source/in-memory.ts'
+import { createMemoryRepository } from './source/repository.ts'
 import { tidy } from './tidy.ts'
 
 const areas = readAreas({

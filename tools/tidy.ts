@@ -1,18 +1,15 @@
 import type { Areas } from './source/areas.ts'
-import type { Finding } from './source/finding.ts'
+import { type Finding, loadAreas, report, REPOSITORY_ROOT } from './source/finding.ts'
 import { createGraph } from './source/graph.ts'
 import { openRepository, type Repository } from './source/repository.ts'
-import { loadAreas, report, REPOSITORY_ROOT } from './source/run.ts'
 import { readSources } from './source/tree.ts'
 import { applyExceptions } from './tidy/allow.ts'
-import * as budgets from './tidy/budgets.ts'
-import { checkCitations } from './tidy/citations.ts'
-import { toFindings, type FileRule } from './tidy/file.ts'
-import { checkLinks, checkUnlinkedPages } from './tidy/links.ts'
+import * as budgets from './tidy/rules.ts'
+import { checkCitations, checkLinks, checkUnlinkedPages } from './tidy/references.ts'
+import { toFindings, type FileRule, checkName, checkTodo, checkVendorNames } from './tidy/rules.ts'
 import { checkPhrases } from './tidy/phrases.ts'
 import { checkReach } from './tidy/reach.ts'
-import * as syntax from './tidy/syntax.ts'
-import { checkName, checkTodo, checkVendorNames } from './tidy/words.ts'
+import * as syntax from './tidy/rules.ts'
 
 const FILE_RULES: Readonly<Record<string, FileRule>> = {
   'line-length': budgets.checkLineLength,

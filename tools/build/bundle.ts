@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { toLineMap, type SourceMap } from './line-map.ts'
-import { createSourcePlugin, entryModuleId } from './own-sources.ts'
+import { createSourcePlugin, entryModuleId } from './source-plugin.ts'
 import { DIST, PROGRAM, SOURCE } from './paths.ts'
 
 /**

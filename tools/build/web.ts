@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { isUpToDate } from './up-to-date.ts'
+import { isUpToDate } from './paths.ts'
 
 const WEB = 'packages/web'
 const BUILDER = 'node_modules/vite/bin/vite.js'

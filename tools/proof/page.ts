@@ -1,4 +1,9 @@
-import { formatCounts, formatDuration, formatOutcomes, type ExperimentResult } from './result.ts'
+import {
+  formatCounts,
+  formatDuration,
+  formatOutcomes,
+  type ExperimentResult,
+} from './experiments.ts'
 
 export interface Machine {
   readonly cores: number

@@ -1,7 +1,15 @@
 import { v1Routes, v2, type RouteResponse, type Route } from '@reeve/contract'
 import { anchor, code, fence, page, sentence, table, withPart, type Pages } from './page.ts'
-import { asSchema, asArray, exampleJson, type Schema } from './sample.ts'
-import { fieldTable, NamedSchemas, TYPES_PAGE, typeText } from './schema-table.ts'
+import {
+  asSchema,
+  asArray,
+  exampleJson,
+  type Schema,
+  fieldTable,
+  NamedSchemas,
+  TYPES_PAGE,
+  typeText,
+} from './schema-table.ts'
 
 const FOLDER = 'docs/reference/api'
 export const API_INDEX = `${FOLDER}/README.md`

@@ -1,7 +1,7 @@
-import { CONTAINER_SETTINGS } from '../../packages/reeve/src/drivers/docker/container-settings.ts'
-import { EXEC_SETTINGS } from '../../packages/reeve/src/drivers/exec/exec-config.ts'
-import { RAW_EXEC_SETTINGS } from '../../packages/reeve/src/drivers/raw-exec/config.ts'
-import type { ConfigFieldDocs } from '../../packages/reeve/src/drivers/settings/described-settings.ts'
+import { CONTAINER_SETTINGS } from '../../packages/reeve/src/drivers/docker/docker-config.ts'
+import { EXEC_SETTINGS } from '../../packages/reeve/src/drivers/exec/exec-driver.ts'
+import { RAW_EXEC_SETTINGS } from '../../packages/reeve/src/drivers/raw-exec/raw-exec-config.ts'
+import type { ConfigFieldDocs } from '../../packages/reeve/src/drivers/config-reader.ts'
 import { code, table, withPart } from './page.ts'
 
 export const DRIVERS_PAGE = 'docs/reference/drivers.md'

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { REPOSITORY_ROOT as root } from '../source/run.ts'
+import { REPOSITORY_ROOT as root } from '../source/finding.ts'
 import { waitFor, withAgent, withTempFolder, writeJob, type RunningAgent } from './checks/agent.ts'
 
 /** Medians of this many starts in turns: the machine's load falls on both. */

@@ -1,7 +1,6 @@
 import * as path from 'node:path'
 import { inspect } from 'node:util'
-import { parseEventName, type FileEvent } from './file-events.ts'
-import { readFileTimes, type FileTime } from './file-times.ts'
+import { parseEventName, type FileEvent, readFileTimes, type FileTime } from './test-files.ts'
 import { root } from './script.ts'
 
 const HEARTBEAT_MS = 15_000

@@ -6,7 +6,7 @@
  */
 import { v1Routes, type JobRegisterRequest, type Route } from '@reeve/contract'
 import { compileDecoder, type Decoder } from '../src/http/decode.ts'
-import { parseJsonPrefix } from '../src/http/json-text.ts'
+import { parseJsonPrefix } from '../src/http/json-body.ts'
 import { parseJobFile, type JobFileResult } from '../src/jobspec/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import {

@@ -6,7 +6,7 @@
 import { Client } from 'pg'
 import type { CheckpointRow, LogEntry } from '../src/state/index.ts'
 import { openPostgresDatabase, type PostgresEngine } from '../src/storage/index.ts'
-import { encodeBigintArray, encodeTextArray } from '../src/storage/postgres/wire-array.ts'
+import { encodeBigintArray, encodeTextArray } from '../src/storage/postgres/write-statements.ts'
 import { startPostgres, whyNoPostgres, type TestPostgres } from '../test/build/postgres.ts'
 import { better, fixed, isQuick, printTable, rateOf, timed, whole, type Rate } from './measure.ts'
 import { scatteredId } from './scattered-ids.ts'

@@ -249,7 +249,7 @@ function emptyStore(): Promise<Store> {
   return Store.open({ engine: openMemoryEngine({ disk: new MemoryDisk() }), clock })
 }
 
-/** In the format of state/codec.ts: header, then body. `check` would fail for any other. */
+/** In the format of state/commit-codec.ts: header, then body. `check` would fail for any other. */
 function* checkpointRows({ tables }: Store, count: number): Generator<CheckpointRow> {
   for (let at = 0; at < count; at++) {
     const row = anAllocationRow(at)

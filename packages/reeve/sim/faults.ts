@@ -1,6 +1,6 @@
-import type { RandomStream } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 import { changeRandomAttribute } from './make-node.ts'
-import { CLOCK_SKEWS_MS } from './serving.ts'
+import { CLOCK_SKEWS_MS } from './server-backend.ts'
 import type { SimNode } from './sim-node.ts'
 import type { World } from './world.ts'
 

@@ -1,6 +1,6 @@
 import type { Input, Job, TaskGroup } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import type { RandomStream } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 
 /** The jobs of a world: a few names of each type, registered repeatedly. */
 export const JOB_NAMES = [

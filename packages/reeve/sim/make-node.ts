@@ -1,5 +1,5 @@
 import { aNode } from '../test/build/index.ts'
-import type { RandomStream } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 import type { Machine, SimNode } from './sim-node.ts'
 
 const GPU = {

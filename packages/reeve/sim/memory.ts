@@ -1,6 +1,6 @@
 import type { MemoryUsage } from '@reeve/kit/memory-pressure.ts'
 import type { Commit } from '../src/state/index.ts'
-import type { RandomStream } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /** The memory of a server's machine. It outlives the process. */

@@ -29,7 +29,7 @@ import {
   type RequestCaller,
   type WorkloadContext,
 } from '../src/workload/index.ts'
-import type { RandomStream } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 import { JOB_NAMES, makeJob } from './make-job.ts'
 import { Violation } from './trace.ts'
 import type { World } from './world.ts'

@@ -9,8 +9,15 @@ import { parseArgs } from 'node:util'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { simulateLoss } from './cluster/loss-world.ts'
 import { Experiment } from '../test/build/experiment.ts'
-import { clockOptionsOf, clusterOptionsOf, defaultOptionsOf, smallOptionsOf } from './sizes.ts'
-import { simulate, type SimulationOptions, type SimulationResult } from './simulation.ts'
+import {
+  clockOptionsOf,
+  clusterOptionsOf,
+  defaultOptionsOf,
+  simulate,
+  type SimulationOptions,
+  type SimulationResult,
+  smallOptionsOf,
+} from './simulation.ts'
 
 const USAGE = `Usage: npm run sim -- [--seed N [--minutes M] | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster [--clocks] | --losses | --clocks] [--twice] [--verbose]`
 const PROGRESS_EVERY = 100

@@ -1,12 +1,24 @@
-import { NodeAgent, type Fingerprint, type NodeSettings } from '../src/agent/index.ts'
+import {
+  NodeAgent,
+  type Fingerprint,
+  type NodeSettings,
+  type AgentStorage,
+  type Recovery,
+  type RunningTask,
+  type TaskDriver,
+  type TaskExit,
+  type TaskHandle,
+  type TaskLaunch,
+} from '../src/agent/index.ts'
 import type { Assignment } from '../src/agent/assignment.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { AgentDisk } from './agent-disk.ts'
-import { SequentialIds, type RandomStream } from './draws.ts'
-import { JOIN_TOKEN } from './leader.ts'
+import { MemoryStore } from '../src/agent/store/agent-store.ts'
+import { NoopWorkspace } from '../src/agent/store/workspace.ts'
+import { MockDriver } from '../src/drivers/index.ts'
+import { SequentialIds, type RandomStream } from './random-stream.ts'
+import { JOIN_TOKEN } from './sim-leader.ts'
 import type { Network } from './network.ts'
-import { SimDriver, type TaskPlan } from './sim-driver.ts'
 import { Violation } from './trace.ts'
 import { ProcessClock, type VirtualClock } from './virtual-clock.ts'
 
@@ -16,7 +28,7 @@ export interface Machine {
   readonly fingerprint: Fingerprint
 }
 
-export interface SimNodeOptions {
+interface SimNodeOptions {
   readonly id: string
   readonly secret: string
   readonly machine: Machine
@@ -166,3 +178,196 @@ export class SimNode {
 }
 
 const REJECTED_MESSAGE = 'the server refused this node'
+
+/** Most writes are fast; some take long enough for the agent to die before they are durable. */
+const SLOW_WRITE_CHANCE = 0.2
+const MAX_SLOW_WRITE_MS = 5
+
+interface AgentDiskOptions {
+  readonly nodeId: string
+  readonly secret: string
+  readonly random: RandomStream
+}
+
+/**
+ * The disk of a machine with the persistent state of its agents. It survives agents and reboots.
+ */
+class AgentDisk {
+  readonly #options: AgentDiskOptions
+  readonly #store = new MemoryStore()
+  readonly #assignments = new Map<string, Assignment>()
+  #secret: string
+  #region: string | undefined
+
+  constructor(options: AgentDiskOptions) {
+    this.#options = options
+    this.#secret = options.secret
+  }
+
+  /** The allocation as last saved by the agent. */
+  findAssignment(allocationId: string): Assignment | undefined {
+    return this.#assignments.get(allocationId)
+  }
+
+  /** The storage of one agent process. Writes of a dead agent never happen. */
+  storageFor(clock: ProcessClock, bootId: string): AgentStorage {
+    const { nodeId } = this.#options
+    const write = async (change: () => void | Promise<void>): Promise<void> => {
+      await this.#delayWrite(clock)
+      await change()
+    }
+    return {
+      store: {
+        load: () => this.#store.load(),
+        saveAssignment: (assignment) =>
+          write(() => {
+            this.#assignments.set(assignment.allocation.ID, assignment)
+            return this.#store.saveAssignment(assignment)
+          }),
+        saveTasks: (id, tasks) => write(() => this.#store.saveTasks(id, tasks)),
+        remove: (id) =>
+          write(() => {
+            this.#assignments.delete(id)
+            return this.#store.remove(id)
+          }),
+      },
+      workspace: new NoopWorkspace(),
+      recordsDir: '/nowhere/tasks',
+      open: () =>
+        Promise.resolve({
+          nodeId,
+          secret: this.#secret,
+          bootId,
+          ...(this.#region === undefined ? {} : { region: this.#region }),
+        }),
+      saveRegion: (region) => write(() => void (this.#region = region)),
+      saveMeta: () => Promise.resolve(),
+      saveVolumes: () => Promise.resolve(),
+      saveSecret: (secret) => write(() => void (this.#secret = secret)),
+      removeStaleRecords: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    }
+  }
+
+  async #delayWrite(clock: ProcessClock): Promise<void> {
+    const { random } = this.#options
+    if (random.chance(SLOW_WRITE_CHANCE)) await clock.sleep(random.between(0, MAX_SLOW_WRITE_MS))
+    else if (clock.isDead) await new Promise(() => undefined)
+  }
+}
+
+/** The course of one start of a task. */
+export interface TaskPlan {
+  readonly startMs: number
+  /** Run time; undefined means until stopped. */
+  readonly runMs: number | undefined
+  readonly fails: boolean
+  readonly killMs: number
+  /** Starting the task stops the machine. */
+  readonly stopsNode?: boolean
+}
+
+interface SimDriverOptions {
+  /** The clock of the machine: tasks continue without their agent. */
+  readonly clock: Clock
+  readonly planOf: (launch: TaskLaunch) => TaskPlan
+  /** Stops the machine with everything on it. */
+  readonly stopNode: () => void
+  readonly reportViolation: (violation: Violation) => void
+}
+
+/**
+ * The mock driver of one machine with randomly planned tasks. Its tasks end with the machine; their
+ * recorded exits persist.
+ */
+class SimDriver {
+  readonly #options: SimDriverOptions
+  readonly #mock: MockDriver
+  /** Successful starts: a second start is rejected with that reason, on any boot. */
+  readonly #startedHandles = new Set<string>()
+  readonly #exitByAllocation = new Map<string, TaskExit>()
+
+  constructor(options: SimDriverOptions) {
+    this.#options = options
+    this.#mock = new MockDriver({ clock: options.clock })
+  }
+
+  /** Allocations with a running task. */
+  get running(): ReadonlySet<string> {
+    return new Set(this.#mock.running.map(({ launch }) => launch.handle.allocationId))
+  }
+
+  /** How the last task of an allocation ended on this machine. */
+  exitOf(allocationId: string): TaskExit | undefined {
+    return this.#exitByAllocation.get(allocationId)
+  }
+
+  setHealthy(healthy: boolean): void {
+    const description = healthy ? 'Healthy' : 'not working'
+    const attributes = { 'driver.mock': '1' }
+    this.#mock.setHealth({ detected: true, healthy, description, attributes })
+  }
+
+  /** Powers off the machine: running tasks are gone without an exit result. */
+  powerOff(): void {
+    for (const { launch } of this.#mock.running) this.#mock.markLost(launch.handle.id)
+  }
+
+  /** The driver as seen by one agent. Starts of a dead agent never happen. */
+  forAgent(clock: ProcessClock): TaskDriver {
+    return {
+      name: this.#mock.name,
+      isolation: this.#mock.isolation,
+      fingerprint: () => this.#mock.fingerprint(),
+      start: (launch) => this.#start(launch, clock),
+      recover: (handle) => this.#recover(handle),
+    }
+  }
+
+  async #start(launch: TaskLaunch, clock: ProcessClock): Promise<RunningTask> {
+    const plan = this.#options.planOf(launch)
+    await clock.sleep(plan.startMs)
+    if (plan.stopsNode === true) {
+      this.#options.stopNode()
+      return await new Promise<never>(() => undefined)
+    }
+    const { id, allocationId, task } = launch.handle
+    this.#checkNotRunning(launch.handle)
+    this.#startedHandles.add(id)
+    this.#exitByAllocation.delete(allocationId)
+    const running = await this.#mock.start({ ...launch, config: configOf(plan) })
+    const started = this.#mock.running.find((one) => one.launch.handle.id === id)
+    void started?.exited.then((exit) =>
+      this.#exitByAllocation.set(allocationId, { ...exit, message: task }),
+    )
+    return running
+  }
+
+  /**
+   * Invariant: no task of an allocation runs twice at once, regardless of agent and machine
+   * restarts.
+   */
+  #checkNotRunning({ id, allocationId, task }: TaskHandle): void {
+    const duplicate = this.#mock.running.find(({ launch: { handle } }) => {
+      return handle.allocationId === allocationId && handle.task === task
+    })
+    if (duplicate === undefined && !this.#startedHandles.has(id)) return
+    const before = duplicate?.launch.handle.id ?? id
+    this.#options.reportViolation(new Violation('a task is started once', `${id} beside ${before}`))
+  }
+
+  async #recover(handle: TaskHandle): Promise<Recovery> {
+    const recovery = await this.#mock.recover(handle)
+    if (recovery.kind === 'never-started' && this.#startedHandles.has(handle.id))
+      return { kind: 'lost', reason: 'the task was lost' }
+    return recovery
+  }
+}
+
+function configOf({ runMs, fails, killMs }: TaskPlan): Readonly<Record<string, unknown>> {
+  return {
+    ...(runMs === undefined ? {} : { run_for: `${runMs}ms` }),
+    exit_code: fails ? 1 : 0,
+    kill_after: `${killMs}ms`,
+  }
+}

@@ -1,6 +1,6 @@
 import type { Commit } from '../src/state/index.ts'
 import type { EventBroker } from '../src/workload/index.ts'
-import type { RandomStream } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 import { Violation } from './trace.ts'
 
 interface StreamLine {

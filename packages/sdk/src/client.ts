@@ -1,5 +1,5 @@
-import type { V1Routes, v2 } from '@reeve/contract'
-import { followBlockingQuery } from './blocking.ts'
+import type { Job, JobSubmission, V1Routes, v2 } from '@reeve/contract'
+import { followBlockingQuery, itemsOf, pagesOf } from './iterators.ts'
 import { v1RouteTable, v2RouteTable, type RouteInfo } from './called-routes.ts'
 import {
   createConnection,
@@ -8,16 +8,11 @@ import {
   type Connection,
 } from './call/connection.ts'
 import { followEvents, type EventsRequest, type EventStreamLine } from './stream/events.ts'
-import { openSession } from './exec/session.ts'
-import type { ExecSession } from './exec/types.ts'
-import { execute, type ExecRequest } from './exec/execute.ts'
-import { followFrames, type ByteFrame } from './stream/frames.ts'
-import { itemsOf, pagesOf } from './pages.ts'
-import { callRoute, openRoute } from './call/read-answer.ts'
-import type { RetryOptions } from './retry.ts'
+import { type ExecRequest, execute, openSession } from './exec/session.ts'
 import type {
   BlockingRouteId,
   DataOf,
+  ExecSession,
   FrameRouteId,
   ItemOf,
   MethodOf,
@@ -27,6 +22,9 @@ import type {
   RouteId,
   Routes,
 } from './route-types.ts'
+import { followFrames, type ByteFrame } from './stream/json-stream.ts'
+import { callRoute, openRoute } from './call/send.ts'
+import type { RetryOptions } from './retry.ts'
 
 /** The workload API: one method for each route. */
 export type V1Methods = { readonly [Id in keyof V1Routes]: MethodOf<V1Routes[Id]> }
@@ -111,4 +109,23 @@ function methodsOf(
 function methodOf(connection: Connection, route: RouteInfo): Method {
   const send = route.answers[101] ? openSession : route.streams ? openRoute : callRoute
   return (request = {}) => send(connection, { route, request })
+}
+
+/**
+ * Returns the submitted text of the last version of a stopped job that ran; the version of the stop
+ * has none. Undefined if no text is kept.
+ */
+export async function fetchLastSubmission(
+  { v1 }: Pick<Client, 'v1'>,
+  { ID, Namespace }: Pick<Job, 'ID' | 'Namespace'>,
+): Promise<JobSubmission | undefined> {
+  const params = { job_id: ID }
+  const query = { namespace: Namespace }
+  const { data } = await v1.listJobVersions({ params, query })
+  const last = data.Versions.find(({ Stop }) => !Stop)
+  if (last === undefined) return undefined
+  const reply = await v1
+    .readJobSubmission({ params, query: { ...query, version: last.Version } })
+    .catch(() => undefined)
+  return reply?.data
 }

@@ -1,5 +1,4 @@
-import type { Input, Route, Infer, V1Routes, v2 } from '@reeve/contract'
-import type { ExecSession } from './exec/types.ts'
+import type { Input, Route, Infer, V1Routes, v2, TtySize } from '@reeve/contract'
 
 /**
  * Argument and result types of the client's methods, computed from the routes. Each type depends on
@@ -142,3 +141,24 @@ export type ItemOf<Id extends PagedRouteId> =
 
 /** Routes whose body is a sequence of frames: followed files and logs. */
 export type FrameRouteId = 'streamFile' | 'streamLogs' | 'monitorAgent'
+
+/** A command that runs inside an allocation. */
+export interface ExecSession {
+  readonly stdout: AsyncIterable<Uint8Array>
+  /** Empty with a terminal, which merges it into `stdout`. */
+  readonly stderr: AsyncIterable<Uint8Array>
+  readonly stdin: ExecInput
+  /** Exit code. Rejects if the session ends before the command; both outputs throw then. */
+  readonly exit: Promise<number>
+  /** Resizes the terminal. */
+  resize(size: TtySize): void
+  /** Closes the session; the server kills the command. */
+  close(): void
+}
+
+export interface ExecInput {
+  /** Resolves once the data is sent: back-pressure for fast writers. */
+  write(data: string | Uint8Array): Promise<void>
+  /** Closes the input of the command. */
+  close(): Promise<void>
+}

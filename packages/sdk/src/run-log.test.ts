@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from './client.ts'
-import { followRunLog, formatLogLine } from './run-log.ts'
+import { followRunLog, formatLogLine } from './run-documents.ts'
 
 test('run log: it is read to its end, without its marks', async () => {
   const log = Buffer.from('\u0002grün\nlast\n\u0003')

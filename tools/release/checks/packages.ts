@@ -5,8 +5,16 @@ import { join } from 'node:path'
 import { inRoot, type OpenedRelease } from '../opened.ts'
 import { saidByTask } from './tarball.ts'
 import { withAgent } from './agent.ts'
-import { isTool, skipped, passIf, passIfMatches, type Check, type Outcome } from './check.ts'
-import { firstJobScript, HEALTHY } from './first-job.ts'
+import {
+  isTool,
+  skipped,
+  passIf,
+  passIfMatches,
+  type Check,
+  type Outcome,
+  firstJobScript,
+  HEALTHY,
+} from './check.ts'
 
 /** The output of one life of the Debian package, which several checks read. */
 const lives = new WeakMap<OpenedRelease, string | undefined>()

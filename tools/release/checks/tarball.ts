@@ -13,8 +13,9 @@ import {
   passIfMatches,
   type Check,
   type Outcome,
+  firstJobScript,
+  HEALTHY,
 } from './check.ts'
-import { firstJobScript, HEALTHY } from './first-job.ts'
 
 const FIRST_JOB_MS_MAX = 60_000
 const NOBODY = 65_534

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { REPOSITORY_ROOT as root } from '../../source/run.ts'
+import { REPOSITORY_ROOT as root } from '../../source/finding.ts'
 import { foldFragments, readFragments } from '../fragments.ts'
 import { openRelease, run, type OpenedRelease } from '../opened.ts'
 import { withTempFolder } from './agent.ts'
@@ -197,7 +197,7 @@ export const upgrade: readonly Check[] = [
       fromTests(
         `${SOURCE}/storage/embedded/damage.test.ts`,
         `${SOURCE}/storage/postgres/postgres-database.test.ts`,
-        `${SOURCE}/agent/store/storage.test.ts`,
+        `${SOURCE}/agent/store/agent-storage.test.ts`,
         `${SOURCE}/main/check-snapshot.test.ts`,
         'packages/reeve/test/api/channel-version.test.ts',
       ),

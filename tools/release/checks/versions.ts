@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { findPackagedPostgres } from '../../../packages/reeve/src/main/dev-cluster/packaged-postgres.ts'
-import { REPOSITORY_ROOT as root } from '../../source/run.ts'
+import { findPackagedPostgres } from '../../../packages/reeve/src/main/dev-cluster/find-postgres.ts'
+import { REPOSITORY_ROOT as root } from '../../source/finding.ts'
 import { run, type OpenedRelease } from '../opened.ts'
 import {
   freePort,

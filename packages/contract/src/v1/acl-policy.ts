@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read, remove, blockingRead, write } from './define.ts'
-import { Named, Index, Nullable, type Input, type Infer } from '../shape.ts'
-import { emptyResponse, jsonResponse } from './answer.ts'
-import { Base64 } from './identifier.ts'
+import { Named, Index, Nullable, type Input, type Infer } from '../schema.ts'
+import { Base64, emptyResponse, jsonResponse } from './shared-schemas.ts'
 import { prefixQuery, TextParameter } from './query.ts'
 
 export const JobAcl = Type.Object(

@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { remove, blockingRead, write } from './define.ts'
-import { Named, Index, type Input, type Infer } from '../shape.ts'
-import { emptyResponse, jsonResponse, textError } from './answer.ts'
-import { Base64, Uuid } from './identifier.ts'
+import { Named, Index, type Input, type Infer } from '../schema.ts'
+import { Base64, emptyResponse, jsonResponse, textError, Uuid } from './shared-schemas.ts'
 import { prefixQuery } from './query.ts'
 
 export const AclRolePolicyLink = Named('AclRolePolicyLink', { Name: Type.String() })

@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, remove, blockingRead, write } from './define.ts'
-import { Named, Index, Nullable, Timestamp, type Input, type Infer } from '../shape.ts'
-import { emptyResponse, jsonResponse, textError } from './answer.ts'
-import { Base64 } from './identifier.ts'
+import { Named, Index, Nullable, Timestamp, type Input, type Infer } from '../schema.ts'
+import { Base64, emptyResponse, jsonResponse, textError } from './shared-schemas.ts'
 import { FlagParameter } from './query.ts'
 
 export const TOKEN_TYPES = ['client', 'management'] as const

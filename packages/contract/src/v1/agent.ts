@@ -1,10 +1,15 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { unreplicatedRead, put, read, write } from './define.ts'
-import { Named, MapOf, type Infer } from '../shape.ts'
-import { emptyResponse, jsonResponse, nodeTimeout, TEXT_TYPE } from './answer.ts'
+import { Named, MapOf, type Infer } from '../schema.ts'
+import {
+  emptyResponse,
+  jsonResponse,
+  nodeTimeout,
+  OpaqueObject,
+  TEXT_TYPE,
+} from './shared-schemas.ts'
 import { StreamFrame } from './client-fs.ts'
-import { OpaqueObject } from './identifier.ts'
 import { FlagParameter, RepeatedParameter, TextParameter } from './query.ts'
 
 export const AgentHealthPart = Named('AgentHealthPart', {

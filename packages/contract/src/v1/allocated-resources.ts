@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nullable, type Infer } from '../shape.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
 import { AllocatedPort, NetworkResource } from './network.ts'
 import { TaskLifecycle } from './task.ts'
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { unreplicatedRead, collectGarbage, list, read, blockingRead, write } from './define.ts'
-import { MapOf } from '../shape.ts'
+import { MapOf } from '../schema.ts'
 import {
   Allocation,
   AllocationPauseRequest,
@@ -12,7 +12,7 @@ import {
   AllocationStub,
   EmptyObject,
 } from './allocation.ts'
-import { emptyResponse, jsonResponse, textError, nodeTimeout } from './answer.ts'
+import { emptyResponse, jsonResponse, textError, nodeTimeout } from './shared-schemas.ts'
 import { AllocationFailure } from './failure.ts'
 import { AllocationUsage, CheckResult } from './client-stats.ts'
 import { FlagParameter, TextParameter } from './query.ts'

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read } from './define.ts'
-import { Timestamp, type Infer } from '../shape.ts'
-import { jsonResponse } from './answer.ts'
+import { Timestamp, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { TextParameter } from './query.ts'
 
 /** Kinds of authors: a token of `/v1`, or a caller of `/api/v2`. */

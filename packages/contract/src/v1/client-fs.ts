@@ -1,9 +1,15 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { unreplicatedRead } from './define.ts'
-import { Named, Timestamp, type Infer } from '../shape.ts'
-import { binaryResponse, jsonResponse, textError, nodeTimeout, TEXT_TYPE } from './answer.ts'
-import { Base64 } from './identifier.ts'
+import { Named, Timestamp, type Infer } from '../schema.ts'
+import {
+  binaryResponse,
+  jsonResponse,
+  textError,
+  nodeTimeout,
+  TEXT_TYPE,
+  Base64,
+} from './shared-schemas.ts'
 import { FlagParameter, TextParameter, IntegerParameter } from './query.ts'
 
 export const FileInfo = Named('FileInfo', {

@@ -1,9 +1,14 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { unreplicatedRead, collectGarbage, put } from './define.ts'
-import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../shape.ts'
-import { emptyResponse, jsonResponse, textError, nodeTimeout } from './answer.ts'
-import { OpaqueObject } from './identifier.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import {
+  emptyResponse,
+  jsonResponse,
+  textError,
+  nodeTimeout,
+  OpaqueObject,
+} from './shared-schemas.ts'
 import { TextParameter } from './query.ts'
 
 export const MemoryUsage = Type.Object(

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Named, type Infer } from '../shape.ts'
-import { jsonResponse } from './answer.ts'
+import { Named, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { put, read } from './define.ts'
 import { responseMeta } from './write-response.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Nullable, type Infer } from '../shape.ts'
+import { Named, Nullable, type Infer } from '../schema.ts'
 
 /** Filters the nodes on which a job, group or task may run. */
 export const Constraint = Type.Object(

@@ -8,7 +8,7 @@ import {
   type RouteQuery,
   type RouteHandling,
 } from '../route.ts'
-import { textError, COMMON_ERRORS } from './answer.ts'
+import { textError, COMMON_ERRORS } from './shared-schemas.ts'
 import { V1_ROOT } from './names.ts'
 import { blockingQuery, common, consistencyQuery, listQuery } from './query.ts'
 

@@ -10,10 +10,9 @@ import {
   Timestamp,
   type Input,
   type Infer,
-} from '../shape.ts'
+} from '../schema.ts'
 import { AllocationStub } from './allocation.ts'
-import { permissionDenied, jsonResponse, textError } from './answer.ts'
-import { Uuid } from './identifier.ts'
+import { permissionDenied, jsonResponse, textError, Uuid } from './shared-schemas.ts'
 import { versionOrigin } from './version-origin.ts'
 
 /** `cancelled` has two l here and one in evaluations. */

@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { unreplicatedRead } from './define.ts'
-import { Named, type Infer } from '../shape.ts'
-import { textError } from './answer.ts'
-import { Base64 } from './identifier.ts'
+import { Named, type Infer } from '../schema.ts'
+import { Base64, textError } from './shared-schemas.ts'
 import { FlagParameter } from './query.ts'
 
 /** The version that the first frame must name. */

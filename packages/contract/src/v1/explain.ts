@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Index, Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Named, Index, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { Constraint } from './constraint.ts'
 import { PlacementMetrics } from './metrics.ts'
 import { IntegerParameter } from './query.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Nanoseconds, Nullable, type Infer } from '../shape.ts'
+import { Named, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 import { CheckResult } from './client-stats.ts'
 import { LOG_TYPES } from './client-fs.ts'
 import { JobFilePlace } from './explain.ts'

@@ -10,9 +10,9 @@ import {
   type DeepReadonly,
   type Input,
   type Infer,
-} from '../shape.ts'
+} from '../schema.ts'
 import { AllocationStub } from './allocation.ts'
-import { emptyResponse, jsonResponse, textError, nodeTimeout } from './answer.ts'
+import { emptyResponse, jsonResponse, textError, nodeTimeout } from './shared-schemas.ts'
 import { Constraint } from './constraint.ts'
 import { FlagParameter, prefixQuery, TextParameter } from './query.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Nanoseconds, Nullable, type Infer } from '../shape.ts'
+import { Nanoseconds, Nullable, type Infer } from '../schema.ts'
 
 export const WorkloadIdentity = Type.Object(
   {

@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
-import { Nullable, type Input } from '../shape.ts'
+import { Nullable, type Input } from '../schema.ts'
 
 /**
  * Returns the schema of the record in a request: every field may be absent or null, at every

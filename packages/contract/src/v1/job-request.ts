@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
-import { Named, Index, MapOf, Nullable, type Input, type Infer } from '../shape.ts'
-import { Base64 } from './identifier.ts'
-import { Job } from './job.ts'
-import { JobSubmission } from './submission.ts'
+import { Named, Index, MapOf, Nullable, type Input, type Infer } from '../schema.ts'
+import { Base64 } from './shared-schemas.ts'
+import { Job, JobSubmission } from './job.ts'
 
 const target = {
   Region: Type.String({ description: 'Used when the query names no region.' }),

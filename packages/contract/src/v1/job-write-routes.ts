@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { remove, write } from './define.ts'
-import { emptyResponse, jsonResponse, textError } from './answer.ts'
+import { emptyResponse, jsonResponse, textError } from './shared-schemas.ts'
 import {
   JobDispatchRequest,
   JobEvaluateRequest,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { Named, Index, MapOf, Nanoseconds, Nullable, type Infer } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 import { Affinity, Constraint, Spread } from './constraint.ts'
-import { Base64 } from './identifier.ts'
+import { Base64 } from './shared-schemas.ts'
 import { InputSchema } from './input-schema.ts'
 import { JobSummary } from './summary.ts'
 import { MigrateStrategy, ReschedulePolicy, TaskGroup, UpdateStrategy } from './task-group.ts'
@@ -207,3 +207,23 @@ export const JobStub = Type.Object(
   { $id: 'JobStub', description: 'A job in a list.' },
 )
 export type JobStub = Infer<typeof JobStub>
+
+export const SUBMISSION_FORMATS = ['hcl2', 'hcl1', 'json'] as const
+export type SubmissionFormat = (typeof SUBMISSION_FORMATS)[number]
+
+/** `JobModifyIndex` is the same number as `JobIndex`. */
+export const JobSubmission = Type.Object(
+  {
+    Source: Type.String({ description: 'The job file as it was written.' }),
+    Format: Type.String({ description: '`hcl2`, `hcl1` or `json`.' }),
+    VariableFlags: Nullable(MapOf(Type.String())),
+    Variables: Type.String({ description: 'Content of the variables form of the web pages.' }),
+    Namespace: Type.String(),
+    JobID: Type.String(),
+    Version: Type.Integer(),
+    JobIndex: Index(),
+    JobModifyIndex: Index(),
+  },
+  { $id: 'JobSubmission', description: 'The source from which one version of a job was made.' },
+)
+export type JobSubmission = Infer<typeof JobSubmission>

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 import { ResourceTotals } from './allocated-resources.ts'
 
 export const NodeScore = Named('NodeScore', {

@@ -1,9 +1,14 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { remove, blockingRead, write } from './define.ts'
-import { Index, MapOf, Nullable, type Input, type Infer } from '../shape.ts'
-import { permissionDenied, emptyResponse, jsonResponse, textError } from './answer.ts'
-import { Base64 } from './identifier.ts'
+import { Index, MapOf, Nullable, type Input, type Infer } from '../schema.ts'
+import {
+  permissionDenied,
+  emptyResponse,
+  jsonResponse,
+  textError,
+  Base64,
+} from './shared-schemas.ts'
 import { prefixQuery } from './query.ts'
 
 export const NamespaceCapabilities = Type.Object(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nullable, type Infer } from '../shape.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
 
 export const Port = Named('Port', {
   Label: Type.String(),

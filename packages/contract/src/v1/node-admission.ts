@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, remove, write } from './define.ts'
-import { Named, Index, Nullable, Timestamp, type Input, type Infer } from '../shape.ts'
-import { emptyResponse, jsonResponse, textError } from './answer.ts'
-import { Uuid } from './identifier.ts'
+import { Named, Index, Nullable, Timestamp, type Input, type Infer } from '../schema.ts'
+import { emptyResponse, jsonResponse, textError, Uuid } from './shared-schemas.ts'
 import { NodeUpdateResponse } from './node.ts'
 
 const joinTokenFields = {

@@ -1,9 +1,14 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, remove, blockingRead, write } from './define.ts'
-import { Named, Index, MapOf, Nullable, type Input, type Infer } from '../shape.ts'
-import { permissionDenied, emptyResponse, jsonResponse, textError } from './answer.ts'
-import { Base64 } from './identifier.ts'
+import { Named, Index, MapOf, Nullable, type Input, type Infer } from '../schema.ts'
+import {
+  permissionDenied,
+  emptyResponse,
+  jsonResponse,
+  textError,
+  Base64,
+} from './shared-schemas.ts'
 import { JobStub } from './job.ts'
 import { NodeStub } from './node.ts'
 import { pagingQuery, TextParameter } from './query.ts'

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, blockingRead, write } from './define.ts'
 import { Allocation } from './allocation.ts'
-import { jsonResponse, textError } from './answer.ts'
+import { jsonResponse, textError } from './shared-schemas.ts'
 import {
   Node,
   NodeDrainRequest,

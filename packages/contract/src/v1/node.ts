@@ -8,9 +8,9 @@ import {
   Timestamp,
   type Input,
   type Infer,
-} from '../shape.ts'
+} from '../schema.ts'
 import { ResourceTotals } from './allocated-resources.ts'
-import { OpaqueObject, Uuid } from './identifier.ts'
+import { OpaqueObject, Uuid } from './shared-schemas.ts'
 import { NetworkResource } from './network.ts'
 
 export const NODE_STATUSES = ['initializing', 'ready', 'down', 'disconnected'] as const

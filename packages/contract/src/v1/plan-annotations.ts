@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nullable, type Infer } from '../shape.ts'
+import { MapOf, Nullable, type Infer } from '../schema.ts'
 import { AllocationStub } from './allocation.ts'
 
 export const DesiredUpdates = Type.Object(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Index, MapOf, Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Index, MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { JobDiff } from './diff.ts'
 import { Evaluation } from './evaluation.ts'
 import { PlacementMetrics } from './metrics.ts'

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list } from './define.ts'
-import { Named, Index, Nanoseconds, Nullable, type Infer } from '../shape.ts'
-import { permissionDenied, jsonResponse, textError } from './answer.ts'
+import { Named, Index, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import { permissionDenied, jsonResponse, textError } from './shared-schemas.ts'
 
 /** Enforcement levels of both kinds of policies. */
 export const POLICY_LEVELS = ['hard-mandatory', 'soft-mandatory', 'advisory', 'mandatory'] as const

@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 
 /**
  * Query parameters are declared with the type that the handler receives; the server parses the
- * text. Flags marked `x-parse: lenient` parse an invalid boolean as false; all others reject it with
+ * text. Flags marked `x-parse: lenient` parse an invalid boolean as false; all others reject it
+ * with
  * 400.
  */
 

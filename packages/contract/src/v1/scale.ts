@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Index, MapOf, Nanoseconds, Nullable, type Infer } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 
 export const ScalingEvent = Named('ScalingEvent', {
   Time: Nanoseconds(),

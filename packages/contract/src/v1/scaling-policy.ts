@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { blockingRead } from './define.ts'
-import { Index, MapOf, Nullable, type Infer } from '../shape.ts'
-import { jsonResponse } from './answer.ts'
-import { OpaqueObject } from './identifier.ts'
+import { Index, MapOf, Nullable, type Infer } from '../schema.ts'
+import { jsonResponse, OpaqueObject } from './shared-schemas.ts'
 import { TextParameter } from './query.ts'
 
 const stubFields = {

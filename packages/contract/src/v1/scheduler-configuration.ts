@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { put, read } from './define.ts'
-import { Named, Index, type Input, type Infer } from '../shape.ts'
-import { jsonResponse } from './answer.ts'
+import { Named, Index, type Input, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { TextParameter } from './query.ts'
 import { responseMeta } from './write-response.ts'
 

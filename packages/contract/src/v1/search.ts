@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { readByBody } from './define.ts'
-import { Named, MapOf, Nullable, type Infer } from '../shape.ts'
-import { jsonResponse } from './answer.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { responseMeta } from './write-response.ts'
 
 /** `deployment` and `scaling_policy` are singular on the wire. */

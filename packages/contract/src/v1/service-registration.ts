@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { remove, blockingRead } from './define.ts'
-import { Index, Nullable, type Infer } from '../shape.ts'
-import { emptyResponse, jsonResponse } from './answer.ts'
+import { Index, Nullable, type Infer } from '../schema.ts'
+import { emptyResponse, jsonResponse } from './shared-schemas.ts'
 import { filterQuery, pagingQuery, TextParameter } from './query.ts'
 
 /** Characters of the output of a failing check that a registration keeps. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../shape.ts'
-import { OpaqueObject } from './identifier.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import { OpaqueObject } from './shared-schemas.ts'
 import { WorkloadIdentity } from './identity.ts'
 
 export const CheckRestart = Named('CheckRestart', {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Index, MapOf, type Infer } from '../shape.ts'
+import { Index, MapOf, type Infer } from '../schema.ts'
 
 export const TaskGroupSummary = Type.Object(
   {

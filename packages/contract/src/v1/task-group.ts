@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 import { Affinity, Constraint, Spread } from './constraint.ts'
 import { DiscoveryBlock } from './identity.ts'
 import { NetworkResource } from './network.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nanoseconds, Timestamp, type Infer } from '../shape.ts'
+import { MapOf, Nanoseconds, Timestamp, type Infer } from '../schema.ts'
 
 export const TASK_STATES = ['pending', 'running', 'dead'] as const
 export type TaskStateName = (typeof TASK_STATES)[number]

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { unreplicatedRead } from './define.ts'
-import { Named, MapOf, type Infer } from '../shape.ts'
-import { jsonResponse } from './answer.ts'
+import { Named, MapOf, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { TextParameter } from './query.ts'
 
 const Labels = MapOf(Type.String())

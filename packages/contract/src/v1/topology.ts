@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { blockingRead } from './define.ts'
-import type { Infer } from '../shape.ts'
+import type { Infer } from '../schema.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
-import { jsonResponse } from './answer.ts'
-import { Uuid } from './identifier.ts'
+import { jsonResponse, Uuid } from './shared-schemas.ts'
 import { ELIGIBILITIES, NODE_STATUSES } from './node.ts'
 import { pagingQuery, RepeatedParameter } from './query.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Infer } from '../shape.ts'
+import type { Infer } from '../schema.ts'
 import { AUDIT_ACTOR_TYPES } from './audit.ts'
 
 export const JobSubmitter = Type.Object(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Index, type Infer } from '../shape.ts'
+import { Named, Index, type Infer } from '../schema.ts'
 
 /** Index fields of a read, which peers repeat in the bodies of these responses. */
 export const responseMeta = {

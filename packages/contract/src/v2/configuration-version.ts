@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Nullable, type Infer } from '../shape.ts'
+import { Nullable, type Infer } from '../schema.ts'
 import { emptyResponse, binaryResponse } from './answers.ts'
 import { action, create, list, read, upload } from './define.ts'
 import {

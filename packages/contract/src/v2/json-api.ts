@@ -4,7 +4,7 @@
  */
 
 import { Type, type TBoolean, type TOptional, type TProperties, type TSchema } from 'typebox'
-import { Named, MapOf, Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Named, MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { PrefixedId, type PrefixedType } from './patterns.ts'
 import { ERRORS_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { action, create, read, remove } from './define.ts'
-import { Timestamp, type Infer } from '../shape.ts'
+import { Timestamp, type Infer } from '../schema.ts'
 import {
   DocumentOf,
   NewMembers,

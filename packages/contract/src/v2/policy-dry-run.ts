@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { action } from './define.ts'
-import { Named, MapOf, type Infer } from '../shape.ts'
+import { Named, MapOf, type Infer } from '../schema.ts'
 import { DocumentOf, OneOf, RequestOf, ToOne } from './json-api.ts'
 import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.ts'

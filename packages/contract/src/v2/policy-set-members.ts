@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Named, type Infer } from '../shape.ts'
+import { Named, type Infer } from '../schema.ts'
 import { add, remove } from './define.ts'
 import { MembersRequestOf } from './json-api.ts'
 import { TAG_SELECTORS_MAX } from './limits.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import { Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { DocumentOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { PARAMETER_KEY_LENGTH_MAX, PARAMETER_VALUE_LENGTH_MAX } from './limits.ts'
 import { fieldsQuery } from './query.ts'

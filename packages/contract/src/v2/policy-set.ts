@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   DocumentOf,
   NewMembers,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { action } from './define.ts'
-import { Named, MapOf, Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Named, MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { DocumentOf, OneOf, RequestOf } from './json-api.ts'
 import {
   LINE_LENGTH_MAX,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { add, create, list, read, remove, update } from './define.ts'
-import { Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   CountedPageOf,
   DocumentOf,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, remove, update } from './define.ts'
-import { Timestamp, type Infer } from '../shape.ts'
+import { Timestamp, type Infer } from '../schema.ts'
 import { DocumentOf, PageOf, RequestOf, ResourceOf, ToOne } from './json-api.ts'
 import { ReservedKey } from './patterns.ts'
 import { fieldsQuery } from './query.ts'

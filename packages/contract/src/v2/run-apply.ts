@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read } from './define.ts'
-import { Nullable, type Infer } from '../shape.ts'
+import { Nullable, type Infer } from '../schema.ts'
 import { jsonResponse } from './answers.ts'
 import {
   DocumentOf,

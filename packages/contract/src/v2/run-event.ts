@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read } from './define.ts'
-import { Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { ListOf, ResourceOf, ToOneOrNone } from './json-api.ts'
 
 /** Something that happened to a run, in the order in which it happened. */

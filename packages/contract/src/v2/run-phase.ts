@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { action, read, upload } from './define.ts'
-import { Named, Nullable, type Infer } from '../shape.ts'
+import { Named, Nullable, type Infer } from '../schema.ts'
 import { emptyResponse, binaryResponse, storesBinary } from './answers.ts'
 import { OneOf } from './json-api.ts'
 import {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read, upload } from './define.ts'
-import { Named, MapOf, Nullable, type Infer } from '../shape.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
 import { jsonResponse, emptyResponse } from './answers.ts'
 import {
   DocumentOf,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, read } from './define.ts'
-import type { Infer } from '../shape.ts'
+import type { Infer } from '../schema.ts'
 import { DocumentOf, ResourceWithId } from './json-api.ts'
 import { RunPage } from './run.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { MapOf, Nullable, Timestamp, type Infer } from '../shape.ts'
+import { MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { jsonResponse, emptyResponse } from './answers.ts'
 import { create, routeKind, list, read, upload } from './define.ts'
 import {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { add, read, remove, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { emptyResponse } from './answers.ts'
 import { ListOf, PathLink, ResourceOf, ToOne, ResourceWithId } from './json-api.ts'
 import { TAG_BINDINGS_MAX } from './limits.ts'

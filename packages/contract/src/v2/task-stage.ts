@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { action, list, read } from './define.ts'
-import { Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   DocumentOf,
   Flags,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import type { Infer } from '../shape.ts'
+import type { Infer } from '../schema.ts'
 import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { fieldsQuery } from './query.ts'
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import { Nullable, type Infer } from '../shape.ts'
+import { Nullable, type Infer } from '../schema.ts'
 import { emptyResponse } from './answers.ts'
 import {
   AnyIdentifier,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { add, create, list, read, remove, update } from './define.ts'
 import {
   AnyIdentifier,

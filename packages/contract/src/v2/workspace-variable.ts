@@ -1,7 +1,7 @@
 // tidy-allow vendor: a category has the name of the program whose variables these are
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { create, read, remove, update } from './define.ts'
 import { DocumentOf, ListOf, OneOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import {

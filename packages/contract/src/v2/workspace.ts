@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { action, create, routeKind, list, read, remove, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Infer } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   AnyIdentifier,
   DocumentOf,

@@ -1,7 +1,7 @@
-import type { RandomStream } from '../draws.ts'
+import type { RandomStream } from '../random-stream.ts'
 import { applyMemoryPressure } from '../memory.ts'
-import { CLOCK_SKEWS_MS, type ServerFault } from '../serving.ts'
-import type { SimCluster } from './cluster-view.ts'
+import { CLOCK_SKEWS_MS, type ServerFault } from '../server-backend.ts'
+import type { SimCluster } from './sim-cluster.ts'
 import type { SimServer } from './sim-server.ts'
 
 /**

@@ -5,15 +5,18 @@ import {
   type StorageChange,
 } from '../../src/cluster/index.ts'
 import { parseDatabaseUrl } from '../../src/storage/postgres/database-url.ts'
-import type { QueryRunner, ConnectionPools, Statement } from '../../src/storage/postgres/lanes.ts'
-import { readPosition } from '../../src/storage/postgres/position.ts'
+import type {
+  QueryRunner,
+  ConnectionPools,
+  Statement,
+} from '../../src/storage/postgres/connections.ts'
+import { readPosition } from '../../src/storage/postgres/page-queries.ts'
 import { PostgresEngine } from '../../src/storage/postgres/postgres-engine.ts'
 import { MemoryServerRegistry } from '../../src/storage/index.ts'
-import { PostgresLosses } from '../../src/storage/postgres/postgres-losses.ts'
-import { PostgresLease } from '../../src/storage/postgres/postgres-lease.ts'
-import { Retry } from '../../src/storage/postgres/retry.ts'
+import { PostgresLease, PostgresLosses } from '../../src/storage/postgres/postgres-cluster.ts'
+import { Retry } from '../../src/storage/postgres/postgres-faults.ts'
 import type { SharedStorage } from '../../src/main/cluster-member-options.ts'
-import type { RandomStream } from '../draws.ts'
+import type { RandomStream } from '../random-stream.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import type { SharedDatabase } from './shared-database.ts'
 import type { SimProcess } from './sim-process.ts'

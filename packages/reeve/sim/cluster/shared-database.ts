@@ -1,5 +1,5 @@
-import type { Statement } from '../../src/storage/postgres/lanes.ts'
-import { readArray, readTextArray } from './wire-values.ts'
+import type { Statement } from '../../src/storage/postgres/connections.ts'
+import { readArray, readTextArray } from './pg-array.ts'
 
 type Row = Record<string, unknown>
 type Values = readonly unknown[]

@@ -2,7 +2,7 @@ import type { ClientStatus, Deployment, Job, TaskGroupSummary } from '@reeve/con
 import { isActiveDeployment, isTerminal, jobStatus } from '../../src/model/index.ts'
 import { isOpenEvaluation, namespacedKey } from '../../src/state/index.ts'
 import { Violation } from '../trace.ts'
-import { jobKeyOf, type Changes, type ExpectedState } from './model.ts'
+import { jobKeyOf, type Changes, type ExpectedState } from './expected-state.ts'
 
 interface CountedAllocation {
   readonly group: string

@@ -1,7 +1,7 @@
 import { isActiveDeployment } from '../../src/model/index.ts'
 import { msFromNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
-import { capAtDuration, STORED_TIMES } from '../../src/control/clock/stored-times.ts'
-import type { SimLeader } from '../leader.ts'
+import { capAtDuration, STORED_TIMES } from '../../src/control/stored-times.ts'
+import type { SimLeader } from '../sim-leader.ts'
 import { Violation } from '../trace.ts'
 
 /** Time until the loop has checked its clock and all consequences have happened. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseExpirationTime, parseExpirationTtl } from './expiry.ts'
+import { parseExpirationTime, parseExpirationTtl } from './validate.ts'
 
 const TIMES = [
   { text: undefined, ms: undefined },

@@ -2,10 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { NamespaceCapability } from '@reeve/contract'
-import { ACLS_OFF, compileGrants, MANAGEMENT_GRANTS, NO_GRANTS, type Grants } from './grants.ts'
+import {
+  ACLS_OFF,
+  compileGrants,
+  MANAGEMENT_GRANTS,
+  NO_GRANTS,
+  type Grants,
+  resolveGrants,
+} from './grants.ts'
 import { LOOKUP_CACHE_SIZE_MAX } from './limits.ts'
 import { parseAclRules } from './parse-rules.ts'
-import { resolveGrants } from './resolve-grants.ts'
 import { NO_RULES, type AclRules } from './rules.ts'
 
 function rulesOf(text: string): AclRules {

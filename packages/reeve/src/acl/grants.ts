@@ -1,4 +1,5 @@
 import type {
+  AclToken,
   HostVolumeCapability,
   NamespaceCapability,
   NodePoolCapability,
@@ -6,7 +7,8 @@ import type {
   VariableCapability,
 } from '@reeve/contract'
 import { matchGlob } from '@reeve/kit/glob.ts'
-import { compileLabelRules, type LabelRule } from './label-lookup.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
+import { CACHED_NAME_LENGTH_MAX, LOOKUP_CACHE_SIZE_MAX } from './limits.ts'
 import type { AclRules, PolicyShorthand } from './rules.ts'
 
 type Access = 'read' | 'write'
@@ -161,4 +163,123 @@ function compileAnyVariable(documents: readonly AclRules[]): Grants['allowsAnyVa
     )
 }
 
+const NONE: ReadonlySet<never> = new Set<never>()
+
 export const NO_GRANTS: Grants = compileGrants([])
+
+/** Fields of a token that define its permissions. */
+type TokenPermissions = Pick<AclToken, 'Type' | 'Policies'> & {
+  readonly Roles: readonly { readonly ID: string }[] | null
+}
+
+/** Lookup of policies and roles. Missing ones grant nothing. */
+interface GrantLookups {
+  policyRules(name: string): AclRules | undefined
+  /** Names of a role's policies, by the role's id. */
+  rolePolicies(id: string): readonly string[] | undefined
+}
+
+/** Returns the combined permissions of a token's own policies and those of its roles. */
+export function resolveGrants(token: TokenPermissions, lookups: GrantLookups): Grants {
+  if (token.Type === 'management') return MANAGEMENT_GRANTS
+  const documents: AclRules[] = []
+  for (const name of policyNamesOf(token, lookups)) {
+    const rules = lookups.policyRules(name)
+    if (rules !== undefined) documents.push(rules)
+  }
+  return compileGrants(documents)
+}
+
+/** Returns the names of a token's policies, its own and those of its roles, each once. */
+export function policyNamesOf(
+  token: Omit<TokenPermissions, 'Type'>,
+  lookups: Pick<GrantLookups, 'rolePolicies'>,
+): ReadonlySet<string> {
+  const names = new Set(token.Policies ?? [])
+  for (const { ID } of token.Roles ?? [])
+    for (const name of lookups.rolePolicies(ID) ?? []) names.add(name)
+  return names
+}
+
+/** Author of a request, with its permissions. */
+export interface Caller {
+  readonly grants: Grants
+  /** Empty if ACLs are disabled, `anonymous` for a request without a token. */
+  readonly accessorId: string
+  readonly name: string
+  readonly type: 'management' | 'client' | 'anonymous' | 'disabled'
+  /** Expiry of the token; undefined if it does not expire. */
+  readonly expiresMs: number | undefined
+}
+
+/** A rule for one name or pattern. */
+interface LabelRule<C extends string> {
+  readonly label: string
+  readonly capabilities: readonly C[]
+}
+
+/** Rules by name. */
+interface LabelLookup<C extends string> {
+  /** Returns the capabilities for a name; none if it is denied or no rule matches. */
+  capabilitiesFor(name: string): ReadonlySet<C>
+  /** Reports whether a rule of any label grants the capability. */
+  any(capability: C): boolean
+}
+
+/** Merges the rules of all policies of a token by label. */
+function compileLabelRules<C extends string>(rules: Iterable<LabelRule<C>>): LabelLookup<C> {
+  const merged = mergeRules(rules)
+  const patterns = [...merged].filter(([label]) => label.includes('*')).toSorted(bySpecificity)
+  const find = (name: string): ReadonlySet<C> =>
+    patterns.find(([pattern]) => matchGlob(pattern, name))?.[1] ?? NONE
+  const closest = patterns.length === 0 ? find : memoize(find)
+  const exact = new Map([...merged].filter(([label]) => !label.includes('*')))
+  const granted = new Set([...merged.values()].flatMap((capabilities) => [...capabilities]))
+  return {
+    capabilitiesFor: (name) => exact.get(name) ?? closest(name),
+    any: (capability) => granted.has(capability),
+  }
+}
+
+/** Merges rules with equal labels; one `deny` leaves no capabilities. */
+function mergeRules<C extends string>(rules: Iterable<LabelRule<C>>): ReadonlyMap<string, Set<C>> {
+  const merged = new Map<string, Set<C>>()
+  const denied = new Set<string>()
+  for (const { label, capabilities } of rules) {
+    const capabilitiesOfLabel = merged.get(label) ?? new Set<C>()
+    merged.set(label, capabilitiesOfLabel)
+    for (const capability of capabilities) {
+      if (capability === 'deny') denied.add(label)
+      capabilitiesOfLabel.add(capability)
+    }
+  }
+  for (const label of denied) merged.get(label)?.clear()
+  return merged
+}
+
+/**
+ * Sorts patterns from the closest. The closest has the smallest len(name) − len(pattern) + stars;
+ * the name is the same for all patterns, so the order is fixed: most characters other than stars
+ * first, then by code unit.
+ */
+function bySpecificity([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return plainLength(b) - plainLength(a) || compareText(a, b)
+}
+
+function plainLength(pattern: string): number {
+  return pattern.replaceAll('*', '').length
+}
+
+/** Caches results. A full cache is cleared: that is cheaper than tracking usage. */
+function memoize<T>(find: (name: string) => T): (name: string) => T {
+  const cache = new Map<string, T>()
+  return (name) => {
+    const cached = cache.get(name)
+    if (cached !== undefined) return cached
+    const found = find(name)
+    if (name.length > CACHED_NAME_LENGTH_MAX) return found
+    if (cache.size >= LOOKUP_CACHE_SIZE_MAX) cache.clear()
+    cache.set(name, found)
+    return found
+  }
+}

@@ -7,28 +7,24 @@ import {
   type HostVolumeCapability,
   type NodePoolCapability,
 } from '@reeve/contract'
-import type { RuleAliases } from '../compat/index.ts'
+import { canonicalPath, type RuleAliases } from '../compat/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
+  type AclRules,
   hostVolumeCapabilities,
+  type NamedRule,
   namespaceCapabilities,
+  type NamespaceRule,
+  NO_RULES,
   nodePoolCapabilities,
   operatorCapabilities,
-  variableCapabilities,
-} from './capabilities.ts'
-import { resolveRuleAliases } from './rule-aliases.ts'
-import { classifyRules, type RawRule, type RawRules } from './raw-rules.ts'
-import { parseRuleDocument } from './rule-text.ts'
-import {
-  NO_RULES,
-  type AclRules,
-  type UnlabelledRule,
-  type NamedRule,
-  type NamespaceRule,
   type OperatorRule,
   type PathRule,
+  type UnlabelledRule,
+  variableCapabilities,
 } from './rules.ts'
-import { clip, quoteClipped } from './shown.ts'
+import { classifyRules, parseRuleDocument, type RawRule, type RawRules } from './rule-document.ts'
+import { clip, quoteClipped } from './limits.ts'
 
 /**
  * Parses the rules of a policy. Unknown keys are rejected: ignoring a misspelt `deny` would grant
@@ -199,4 +195,38 @@ function checkValues<W extends string>(
     if (value === undefined) problems.push(errorText(clip(text)))
     return value === undefined ? [] : [value]
   })
+}
+
+/** Replaces aliases of capabilities and of variable directories by Reeve's names. */
+function resolveRuleAliases(raw: RawRules, aliases: RuleAliases | undefined): RawRules {
+  if (aliases === undefined) return raw
+  return {
+    ...raw,
+    namespace: raw.namespace.map((rule) => resolveRule(rule, aliases)),
+    operator: raw.operator.map((rule) => resolveRule(rule, aliases)),
+  }
+}
+
+function resolveRule(rule: RawRule, aliases: RuleAliases): RawRule {
+  const { capabilities, variableDirectories } = aliases
+  return {
+    ...rule,
+    capabilities: rule.capabilities.map((capability) =>
+      Object.hasOwn(capabilities, capability)
+        ? (capabilities[capability] ?? capability)
+        : capability,
+    ),
+    variables: rule.variables?.map((path) => ({
+      ...path,
+      label: resolvePattern(variableDirectories, path.label),
+    })),
+  }
+}
+
+/** Unlike a path, a pattern may end right behind the directory: `service*`. */
+function resolvePattern(directories: Readonly<Record<string, string>>, pattern: string): string {
+  for (const alias in directories)
+    if (pattern.startsWith(`${alias}*`))
+      return `${directories[alias]}${pattern.slice(alias.length)}`
+  return canonicalPath(directories, pattern)
 }

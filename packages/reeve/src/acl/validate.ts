@@ -1,11 +1,11 @@
 import type { AclPolicyRecord, AclToken, Namespace, NodePool } from '@reeve/contract'
 import type { RuleAliases } from '../compat/index.ts'
-import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
+import { formatDurationNs, nsFromMs, parseDurationNs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { formatMultiError } from '@reeve/kit/multi-error.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { isSchedulerAlgorithm, LIMITS } from '../model/index.ts'
-import { ACL_LINKS_MAX } from './limits.ts'
+import { ACL_LINKS_MAX, clip } from './limits.ts'
 import { parseAclRules } from './parse-rules.ts'
-import { clip } from './shown.ts'
 
 /** Names of policies, roles and namespaces. */
 const NAME_PATTERN = /^[a-zA-Z0-9-]{1,128}$/
@@ -96,7 +96,7 @@ export function validatePolicy(
   ])
 }
 
-/** Returns why a role is invalid, without looking at other records; undefined if it is valid. */
+/** Returns why a role is invalid, without reading other records; undefined if it is valid. */
 export function validateRole(role: {
   readonly Name: string
   readonly Description: string
@@ -156,4 +156,27 @@ function linkCountProblem(links: readonly unknown[] | null, owner: string, what:
 function combineProblems(prefix: string, problems: readonly Problem[]): string | undefined {
   const found = problems.filter((problem) => problem !== false)
   return found.length === 0 ? undefined : `${prefix}: ${formatMultiError(found)}`
+}
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,18})?(?:[Zz]|[+-]\d{2}:\d{2})$/
+
+/** Parses the `ExpirationTime` of a token request; undefined if the request sets none. */
+export function parseExpirationTime(
+  text: string | null | undefined,
+): Result<number | undefined, string> {
+  if (text === undefined || text === null || text === '' || text === ZERO_TIME) return ok(undefined)
+  const ms = RFC_3339.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(ms)
+    ? err(`parsing time "${clip(text)}": expiration times are written as RFC 3339`)
+    : ok(ms)
+}
+
+/** Parses the `ExpirationTTL` of a token request: a duration such as `8h`, or nanoseconds. */
+export function parseExpirationTtl(
+  input: string | number | null | undefined,
+): Result<number | undefined, string> {
+  if (input === undefined || input === null || input === '') return ok(undefined)
+  const ns = typeof input === 'number' ? input : parseDurationNs(input)
+  if (ns === undefined) return err(`time: invalid duration "${clip(String(input))}"`)
+  return ok(ns === 0 ? undefined : ns)
 }

@@ -7,7 +7,7 @@ import {
   type NodeNetwork,
   type NodeResources,
 } from '@reeve/contract'
-import { readPluginVersions } from './network/cni/plugin-versions.ts'
+import { readPluginVersions } from './network/cni/plugin.ts'
 import { SIGNAL_NAMES } from './signals.ts'
 
 /** The detected machine: its resources, and its attributes for constraints. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { turn } from '../../test/build/agent.ts'
 import { AGENT_LIMITS } from './limits.ts'
-import { EventLoopBudget } from './loop-turns.ts'
+import { EventLoopBudget } from './timing.ts'
 
 const MOST = AGENT_LIMITS.loopSliceCharsMax
 

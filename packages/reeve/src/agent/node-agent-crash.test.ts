@@ -18,7 +18,7 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { RunningTask, TaskDriver } from './driver.ts'
 import type { Dialer } from './link/channel.ts'
-import type { AgentStorage } from './store/storage.ts'
+import type { AgentStorage } from './store/agent-storage.ts'
 
 const ID = allocationId(1)
 const NEVER = new Promise<never>(() => undefined)

@@ -14,7 +14,7 @@ import {
 } from '../../test/build/agent.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import type { Channel } from './link/channel.ts'
-import type { AgentStorage } from './store/storage.ts'
+import type { AgentStorage } from './store/agent-storage.ts'
 import { NoopWorkspace } from './store/workspace.ts'
 
 /** Storage in memory that notes whose secrets are unmounted. */

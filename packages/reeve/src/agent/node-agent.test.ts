@@ -20,7 +20,7 @@ import {
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { AgentStore } from './store/store.ts'
+import type { AgentStore } from './store/agent-store.ts'
 
 const ID = allocationId(1)
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NodeMetadata } from './node-meta.ts'
+import { NodeMetadata } from './local-node.ts'
 
 type Kept = Readonly<Record<string, string | null>>
 

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
-import { errorMessage } from '@reeve/kit/fault.ts'
+import { errorMessage, Fault } from '@reeve/kit/fault.ts'
 
 const PROGRAM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const DEFAULT_TIMEOUT_MS = 10_000
@@ -85,4 +85,17 @@ function killProcessGroup(pid: number): void {
   } catch {
     // All processes of the group have exited.
   }
+}
+
+/** Runs a program and returns its output; Fault `network` with its error output. */
+export type RunNetworkCommand = (
+  program: string,
+  args: readonly string[],
+  input?: string,
+) => Promise<string>
+
+export const runNetworkCommand: RunNetworkCommand = async (program, args, input = '') => {
+  const { failure, stdout, stderr } = await runProgram(program, args, { input })
+  if (failure !== undefined) throw new Fault('network', `${program}: ${stderr || failure}`)
+  return stdout
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { withGlobalFlags } from './command-flags.ts'
+import { withGlobalFlags } from './global-flags.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
 
 const paths = COMMANDS.map(({ path }) => path)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { confirm } from './confirm.ts'
-import { CommandError } from './failure.ts'
+import { CommandError } from './errors.ts'
 import { Flags } from './flags.ts'
 
 async function* typed(text: string): AsyncGenerator<string> {

@@ -1,5 +1,5 @@
 import type { CommandContext } from './command.ts'
-import { CommandError } from './failure.ts'
+import { CommandError } from './errors.ts'
 import type { CliHost } from './host.ts'
 
 interface ConfirmContext extends Pick<CommandContext, 'flags' | 'signal'> {

@@ -6,8 +6,7 @@ import {
   v2RouteTable,
   type RouteInfo,
 } from '@reeve/sdk'
-import { EXIT_CODES } from './exit-code.ts'
-import { CommandError, UsageError } from './failure.ts'
+import { CommandError, EXIT_CODES, UsageError } from './errors.ts'
 import type { ConnectionSettings } from './settings/settings.ts'
 
 /** How a command that failed ends. */

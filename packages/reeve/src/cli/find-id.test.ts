@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { CommandError, UsageError } from './failure.ts'
-import { resolveIdPrefix } from './find-id.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { resolveIdPrefix } from './resolve.ts'
 
 const IDS = [
   'aabb0000-0000-4000-8000-000000000001',

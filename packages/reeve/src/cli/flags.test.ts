@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { UsageError } from './failure.ts'
+import { UsageError } from './errors.ts'
 import { Flags } from './flags.ts'
 
 const flags = new Flags({

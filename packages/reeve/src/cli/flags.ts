@@ -1,5 +1,5 @@
 import type { CommandFlags } from './command-line.ts'
-import { UsageError } from './failure.ts'
+import { UsageError } from './errors.ts'
 
 /** The flags of a command by name, without dashes, with typed accessors. */
 export class Flags {

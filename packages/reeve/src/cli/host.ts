@@ -1,7 +1,6 @@
 import { aliasesOf, translateEnvironment, type JobFileAliases } from '../compat/index.ts'
 import type { TextOutput } from './command-line.ts'
-import { EXIT_CODES } from './exit-code.ts'
-import { systemErrorReason } from './reason.ts'
+import { EXIT_CODES, systemErrorReason } from './errors.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -3,8 +3,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { CommandContext } from './command.ts'
-import { CommandError } from './failure.ts'
-import { systemErrorReason } from './reason.ts'
+import { CommandError, systemErrorReason } from './errors.ts'
 
 /** Reads all of standard input, up to a limit. */
 export async function readStdin(
@@ -32,7 +31,7 @@ export async function readStdin(
   return all
 }
 
-export interface FileLimits {
+interface FileLimits {
   readonly bytesMax: number
   /** Creates the error for a file that cannot be read. */
   readonly onReadError?: (thrown: unknown) => CommandError
@@ -89,4 +88,27 @@ export async function readJsonObject(
     throw new CommandError(`"${path}" is no JSON: ${reason}`)
   }
   throw new CommandError(`"${path}" holds no JSON object.`)
+}
+
+/** Maximum file size; servers reject larger definitions. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024
+
+/** Reads a text file, or standard input for `-`. */
+export async function readTextFile(invocation: CommandContext, path: string): Promise<string> {
+  const name = path === '-' ? 'standard input' : `"${path}"`
+  return decodeUtf8(name, await readFileOrStdin(invocation, path, { bytesMax: FILE_BYTES_MAX }))
+}
+
+function decodeUtf8(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError)) throw thrown
+    throw new CommandError(`${name} is not text in UTF-8.`)
+  }
+}
+
+/** Whether an argument is a file name rather than an object name. */
+export function isFileName(given: string): boolean {
+  return given === '-' || /\.(hcl|json)$/.test(given)
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
-import { EXIT_CODES } from './exit-code.ts'
+import { EXIT_CODES } from './errors.ts'
 import type { CliHost, Environment } from './host.ts'
 
 export interface Plugin {

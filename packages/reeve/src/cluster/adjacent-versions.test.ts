@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { areAdjacent, assertAdjacentVersions } from './adjacent-versions.ts'
-import { DEFAULT_HEARTBEAT } from './roll.ts'
-import type { ServerRecord, RegisteredServer, ServerRegistry } from './roll-store.ts'
+import {
+  areAdjacent,
+  assertAdjacentVersions,
+  DEFAULT_HEARTBEAT,
+  type RegisteredServer,
+  type ServerRecord,
+  type ServerRegistry,
+} from './server-registry.ts'
 
 const cases: readonly (readonly [string, string, boolean])[] = [
   ['1.4.2', '1.4.9', true],

@@ -1,31 +1,51 @@
-export { FollowerLoop, type FollowableEngine, type FollowedEntry } from './follow-loop.ts'
-export type { FollowedLog } from './follow-loop.ts'
+export {
+  type ChangeNotifier,
+  type FollowableEngine,
+  type FollowedEntry,
+  type FollowedLog,
+  FollowerLoop,
+  type NotifierSubscription,
+  type StorageChange,
+} from './follower-loop.ts'
 export {
   ACCEPT_COMMAND,
-  describeRejectedWrites,
-  countLostCommits,
   type CommitLoss,
+  countLostCommits,
+  describeRejectedWrites,
+  LossMonitor,
   type LossStore,
 } from './commit-loss.ts'
 export { compareWithLog, LOG_DIVERGED, LogHistory, NO_ENTRY } from './log-history.ts'
 export type { EntryId, LogEnd, LostRange } from './log-history.ts'
-export { LossMonitor } from './loss-monitor.ts'
-export { DEFAULT_LEASE_TIMING, type LeaseTiming, type Leadership } from './lease.ts'
-export { LeaseKeeper, type LeaseKeeperOptions } from './lease-keeper.ts'
-export type { LeaseClaim, LeaseStatus, LeaseHeld, LeaseStore } from './lease-store.ts'
-export { assertAdjacentVersions } from './adjacent-versions.ts'
 export {
-  matchesServerName,
+  DEFAULT_LEASE_TIMING,
+  type Leadership,
+  type LeaseClaim,
+  type LeaseHeld,
+  LeaseKeeper,
+  type LeaseKeeperOptions,
+  type LeaseStatus,
+  type LeaseStore,
+  type LeaseTiming,
+} from './lease.ts'
+export {
+  assertAdjacentVersions,
   clusterMembers,
   DEFAULT_HEARTBEAT,
-  type Member,
   type HeartbeatTiming,
-} from './roll.ts'
-export { ServerHeartbeat, type ServerHeartbeatOptions } from './roll-keeper.ts'
-export { SERVER_STATES, type ServerRecord, type RegisteredServer } from './roll-store.ts'
-export type { Retirement, RegistryTimeouts, ServerRegistry } from './roll-store.ts'
-export { ClusterRequestRouter } from './request-gate.ts'
-export { FORWARDED_HEADER } from './hop.ts'
+  matchesServerName,
+  type Member,
+  type RegisteredServer,
+  type RegistryTimeouts,
+  type Retirement,
+  SERVER_STATES,
+  ServerHeartbeat,
+  type ServerHeartbeatOptions,
+  type ServerRecord,
+  type ServerRegistry,
+} from './server-registry.ts'
+export { ClusterRequestRouter } from './request-router.ts'
+export { FORWARDED_HEADER } from './forward-header.ts'
 export {
   endToEndHeaders,
   formatResponseHead,
@@ -33,5 +53,4 @@ export {
   onClientDisconnect,
   pipeRequestBody,
   rejectUpgrade,
-} from './wire.ts'
-export type { NotifierSubscription, ChangeNotifier, StorageChange } from './log-bell.ts'
+} from './reverse-proxy.ts'

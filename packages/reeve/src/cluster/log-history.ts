@@ -101,8 +101,8 @@ export class LogHistory {
   }
 
   /**
-   * Returns the entries that are lost, given the log's entries from `firstEventIndex` on. Undefined if
-   * the log has the last entry.
+   * Returns the entries that are lost, given the log's entries from `firstEventIndex` on. Undefined
+   * if the log has the last entry.
    */
   findLoss(logEntries: readonly EntryId[]): FoundLoss | undefined {
     const entriesByIndex = new Map(logEntries.map((entry) => [entry.index, entry]))

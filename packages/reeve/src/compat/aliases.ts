@@ -52,20 +52,20 @@ export interface GovernanceAliases {
   readonly discovery: Readonly<Record<string, string>>
 }
 
-export interface HeaderValue {
+interface HeaderValue {
   /** Name of the header, in lower case. */
   readonly name: string
   readonly value: string
 }
 
-export interface ClientHeader {
+interface ClientHeader {
   /** In lower case. */
   readonly name: string
   /** Prefix of its value. */
   readonly prefix: string
 }
 
-export interface ResponseMember {
+interface ResponseMember {
   readonly name: string
   /** Sent instead of null, which those clients cannot read. */
   readonly nullValue?: string
@@ -147,4 +147,60 @@ export const NO_ALIASES: Aliases = {
   metrics: { names: {} },
   certificates: { domains: [] },
   commandLine: { address: 'REEVE_ADDR', environments: [] },
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Translates the environment variables of other programs to Reeve's. A token meant for one server
+ * must not be sent to another, so only the variables of one program are used, and only if
+ * `REEVE_ADDR` is not set.
+ */
+export function translateEnvironment(
+  { address, environments }: CommandLineAliases,
+  environment: Environment,
+): Environment {
+  if (isSet(environment[address])) return environment
+  const programs = environments.filter((names) =>
+    Object.keys(names).some((name) => isSet(environment[name])),
+  )
+  const chosen =
+    programs.find((names) => isSet(environment[aliasOf(names, address)])) ?? programs[0]
+  if (chosen === undefined) return environment
+  const translated: Record<string, string | undefined> = { ...environment }
+  for (const [alias, name] of Object.entries(chosen))
+    if (!isSet(translated[name]) && isSet(environment[alias])) translated[name] = environment[alias]
+  return translated
+}
+
+function aliasOf(names: Readonly<Record<string, string>>, name: string): string {
+  return Object.keys(names).find((alias) => names[alias] === name) ?? name
+}
+
+/** An empty variable counts as unset. */
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== ''
+}
+
+type Directories = Readonly<Record<string, string>>
+
+/** Replaces an alias in the first directory of a path by Reeve's name. */
+export function canonicalPath(directories: Directories, path: string): string {
+  for (const alias in directories)
+    if (isBelow(path, alias)) return `${directories[alias]}${path.slice(alias.length)}`
+  return path
+}
+
+/** Returns a canonical path with the directory name that the request for `requested` used. */
+export function pathAsRequested(directories: Directories, path: string, requested: string): string {
+  for (const alias in directories) {
+    const directory = directories[alias]
+    if (directory !== undefined && isBelow(requested, alias) && isBelow(path, directory))
+      return `${alias}${path.slice(directory.length)}`
+  }
+  return path
+}
+
+function isBelow(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`)
 }

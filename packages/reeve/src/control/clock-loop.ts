@@ -1,12 +1,7 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Store } from '../state/index.ts'
-import {
-  capAtDuration,
-  shiftByJump,
-  STORED_TIMES,
-  type CorrectDeadline,
-} from './clock/stored-times.ts'
+import { capAtDuration, shiftByJump, STORED_TIMES, type CorrectDeadline } from './stored-times.ts'
 import type { Logger } from './control-log.ts'
 
 const CHECK_INTERVAL_MS = 1_000

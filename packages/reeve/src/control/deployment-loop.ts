@@ -26,7 +26,7 @@ import {
   decideDeploymentProgress,
   type DeploymentView,
   type ProgressDecision,
-} from './deployment/decide-deployment.ts'
+} from './decide-deployment.ts'
 
 /**
  * Delay before a check: allocations of one batch become healthy at about the same time and share

@@ -1,9 +1,25 @@
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { namespacedKey, put, withDerivedRows, type Commit, type Store } from '../state/index.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
+import { newEvaluation, withNodeEvent, type NodeRow } from '../model/index.ts'
+import {
+  namespacedKey,
+  put,
+  withDerivedRows,
+  type Commit,
+  type Store,
+  type Change,
+  type Stamp,
+  type Tables,
+} from '../state/index.ts'
 import type { Logger } from './control-log.ts'
-import { decideDrain, type DrainDecision, type DrainView } from './drain/decide-drain.ts'
-import { drainedNode, migrateMarkChanges } from './drain/drain-rows.ts'
+import {
+  decideDrain,
+  type DrainDecision,
+  type DrainView,
+  type MigrateMark,
+} from './decide-drain.ts'
 
 /** Delay before a check: many allocations terminate at the same time. */
 const CHECK_DELAY_MS = 20
@@ -12,7 +28,7 @@ const RETRY_DELAY_MS = 1_000
 /** Maximum timer delay, so that changes of the clock are noticed. */
 const MAX_TIMER_MS = 60_000
 
-export interface DrainLoopOptions {
+interface DrainLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource
@@ -122,5 +138,62 @@ function drainViewOf({ tables }: Store): DrainView {
     allocationsOf: (namespace, jobId) =>
       tables.allocations.rowsByIndex('job', namespacedKey(namespace, jobId)),
     findJob: (namespace, id) => tables.jobs.find(namespacedKey(namespace, id)),
+  }
+}
+
+/** Changes of one commit: the marked allocations and one evaluation per job. */
+function migrateMarkChanges(
+  tables: Tables,
+  marks: readonly MigrateMark[],
+  { stamp, ids }: { readonly stamp: Stamp; readonly ids: IdSource },
+): Change[] {
+  const jobs = new Map(
+    marks.map(({ row }) => [namespacedKey(row.Namespace, row.JobID), row] as const),
+  )
+  const evaluations = [...jobs]
+    .toSorted(([a], [b]) => compareText(a, b))
+    .flatMap(([key, { NodeID }]) => {
+      const job = tables.jobs.find(key)
+      if (job === undefined) return []
+      const evaluation = newEvaluation(job, {
+        id: ids.uuid(),
+        trigger: 'node-drain',
+        timeMs: stamp.timeMs,
+        jobModifyIndex: job.JobModifyIndex,
+      })
+      return [put('evaluations', { ...evaluation, NodeID, NodeModifyIndex: 0 })]
+    })
+  return [...marks.map((mark) => put('allocations', withMigrate(mark, stamp))), ...evaluations]
+}
+
+function withMigrate({ row, disablePlacement }: MigrateMark, { index, timeMs }: Stamp) {
+  return {
+    ...row,
+    DesiredTransition: {
+      ...row.DesiredTransition,
+      Migrate: true,
+      ...(disablePlacement ? { MigrateDisablePlacement: true } : {}),
+    },
+    AllocModifyIndex: index,
+    ModifyTime: nsFromMs(timeMs),
+  }
+}
+
+/** Completes the drain of a node, which stays ineligible until an operator changes that. */
+function drainedNode(
+  { node, deadlineReached }: DrainDecision['completed'][number],
+  stamp: Stamp,
+): NodeRow {
+  const details = deadlineReached ? { details: { deadline_reached: 'true' } } : {}
+  const event = { subsystem: 'Drain', message: 'Node drain complete', ...details } as const
+  return {
+    ...node,
+    Drain: false,
+    DrainStrategy: null,
+    LastDrain:
+      node.LastDrain === null
+        ? null
+        : { ...node.LastDrain, Status: 'complete', UpdatedAt: isoFromMs(stamp.timeMs) },
+    Events: withNodeEvent(node.Events, event, stamp),
   }
 }

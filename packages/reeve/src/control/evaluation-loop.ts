@@ -5,7 +5,7 @@ import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
-import { LIMITS } from '../model/index.ts'
+import { isClientTerminal, LIMITS } from '../model/index.ts'
 import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
   namespacedKey,
@@ -16,12 +16,11 @@ import {
   type Stamp,
   type Store,
   type Tables,
+  type CommittedRow,
 } from '../state/index.ts'
 import { changesState, isBlockedForSameReasons, planRows, systemNs } from '../workload/index.ts'
 import type { Logger } from './control-log.ts'
-import { UnblockTracker } from './freed-room.ts'
-import type { DequeuedEvaluation } from './ready-queue.ts'
-import type { EvaluationBroker } from './evaluation-broker.ts'
+import type { DequeuedEvaluation, EvaluationBroker } from './evaluation-broker.ts'
 
 /** Delay before blocked evaluations are queued again: many resources are freed at the same time. */
 const UNBLOCK_DELAY_MS = 20
@@ -36,7 +35,7 @@ const RETRY_JITTER_MS = 5 * 60_000
 /** Delay before evaluations are retried while the state has reached its size limit. */
 const CAPACITY_RETRY_MS = 1_000
 
-export interface EvaluationLoopOptions {
+interface EvaluationLoopOptions {
   readonly store: Store
   readonly view: ClusterView
   readonly clock: Clock
@@ -296,4 +295,68 @@ function supersededRows(tables: Tables, { ids, by }: SupersededBy, stamp: Stamp)
       ModifyTime: nsFromMs(stamp.timeMs),
     })
   })
+}
+
+/**
+ * Tracks where capacity may have been freed since blocked evaluations were last queued: node
+ * classes, or everywhere.
+ */
+class UnblockTracker {
+  readonly #tables: Tables
+  readonly #nodeClasses = new Set<string>()
+  #isEverywhere = false
+
+  constructor(tables: Tables) {
+    this.#tables = tables
+  }
+
+  /** Records a written row; returns true if it may have freed capacity. */
+  record({ table, key }: CommittedRow): boolean {
+    if (table === 'settings' || table === 'node_pools') return this.recordAll()
+    if (table === 'nodes') return this.#recordNode(key)
+    if (table === 'host_volumes') return this.#recordVolume(key)
+    if (table !== 'allocations') return false
+    const row = this.#tables.allocations.find(key)
+    return row !== undefined && isClientTerminal(row) && this.#recordNode(row.NodeID)
+  }
+
+  recordAll(): true {
+    this.#isEverywhere = true
+    return true
+  }
+
+  /** Returns the blocked evaluations that may succeed now, and resets the tracker. */
+  takeUnblocked(): readonly Evaluation[] {
+    const classes = [...this.#nodeClasses]
+    const isEverywhere = this.#isEverywhere
+    this.#nodeClasses.clear()
+    this.#isEverywhere = false
+    return this.#tables.evaluations
+      .rowsByIndex('status', 'blocked')
+      .filter((row) => isEverywhere || classes.some((one) => isClassEligible(row, one)))
+  }
+
+  /** Records a volume that became ready or was changed. */
+  #recordVolume(key: string): boolean {
+    const volume = this.#tables.host_volumes.find(key)
+    return volume?.State === 'ready' && this.#recordNode(volume.NodeID)
+  }
+
+  #recordNode(nodeId: string): boolean {
+    const node = this.#tables.nodes.find(nodeId)
+    if (node?.Status !== 'ready') return false
+    this.#nodeClasses.add(node.ComputedClass)
+    return true
+  }
+}
+
+/**
+ * True if nodes of the class may be eligible; classes that were unknown when it blocked count as
+ * eligible.
+ */
+function isClassEligible(
+  { EscapedComputedClass, ClassEligibility }: Evaluation,
+  nodeClass: string,
+): boolean {
+  return EscapedComputedClass || ClassEligibility?.[nodeClass] !== false
 }

@@ -1,16 +1,17 @@
-export { AuditRetentionLoop } from './audit-loop.ts'
+export { AuditRetentionLoop, GarbageCollectionLoop, TokenExpiryLoop } from './collection-loops.ts'
 export { CheckpointLoop } from './checkpoint-loop.ts'
 export { ClockLoop } from './clock-loop.ts'
-export { StateView } from './cluster-view.ts'
+export { StateView } from './state-view.ts'
 export type { Logger } from './control-log.ts'
 export { EvaluationBroker } from './evaluation-broker.ts'
 export { EvaluationLoop } from './evaluation-loop.ts'
 export { DeploymentLoop } from './deployment-loop.ts'
 export { DrainLoop } from './drain-loop.ts'
-export { TokenExpiryLoop } from './expiry-loop.ts'
-export { GarbageCollectionLoop } from './garbage-loop.ts'
-export { VariableLockLoop } from './lock-loop.ts'
+export { VariableLockLoop } from './variable-lock-loop.ts'
 export { PeriodicLoop } from './periodic-loop.ts'
-export { DEFAULT_HEARTBEAT_MS, HeartbeatMonitor } from './presence.ts'
-export { DEFAULT_HEARTBEAT_SETTINGS } from './presence/settings.ts'
-export type { HeartbeatSettings } from './presence/settings.ts'
+export {
+  DEFAULT_HEARTBEAT_MS,
+  DEFAULT_HEARTBEAT_SETTINGS,
+  HeartbeatMonitor,
+  type HeartbeatSettings,
+} from './heartbeat-monitor.ts'

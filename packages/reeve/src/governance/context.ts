@@ -1,8 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
 import type { PolicyEngine } from '../policy/index.ts'
-import type { Store } from '../state/index.ts'
+import type { Store, TableName } from '../state/index.ts'
 import { ListIndex } from './list-index.ts'
-import { VersionedCache } from './remembered.ts'
 import { StateReader } from './state-versions/state-reader.ts'
 
 /** Encrypts secrets for storage; shared with the workload API. */
@@ -48,7 +49,7 @@ const WORKSPACE_SCOPES_MAX = 100
 const WORKSPACE_FILTERS_MAX = 8
 
 /** Indexes for lists with search, order and pages; one per table with a list endpoint. */
-export type GovernanceLists = ReturnType<typeof createLists>
+type GovernanceLists = ReturnType<typeof createLists>
 
 export function createGovernanceContext(options: GovernanceOptions): GovernanceContext {
   const { store, clock, ids, sealer, policyEngine, aclEnabled } = options
@@ -141,5 +142,60 @@ function createLists(store: Store) {
       scope: ({ workspaceId }) => workspaceId,
       name: ({ id }) => id,
     }),
+  }
+}
+
+const ENTRIES_MAX = 1_000
+
+/** Cache of values with a version: a value is computed again if its version has changed. */
+class VersionedCache<T> {
+  readonly #cache: LruCache<string, { readonly version: string; readonly value: T }>
+
+  constructor(entriesMax = ENTRIES_MAX) {
+    this.#cache = new LruCache({ weightMax: entriesMax })
+  }
+
+  getOrCompute(key: string, version: string, compute: () => T): T {
+    const cached = this.#cache.get(key)
+    if (cached?.version === version) return cached.value
+    const value = compute()
+    this.#cache.set(key, { version, value })
+    return value
+  }
+}
+
+/** A list, as seen by the warmer. */
+type WarmableList = Pick<ListIndex<TableName>, 'isReady' | 'indexNextBatch'>
+
+/**
+ * Builds the list indexes after a start in small turns: a hundred thousand rows take seconds, and
+ * other requests must not wait for them.
+ */
+export class ListWarmer {
+  readonly #lists: readonly WarmableList[]
+  #running: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(lists: readonly WarmableList[]) {
+    this.#lists = lists
+  }
+
+  /** Undefined if all are complete. Concurrent callers share the same work. */
+  warm(): Promise<void> | undefined {
+    if (this.#lists.every(({ isReady }) => isReady)) return undefined
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  /** Stops building. The first request that needs an incomplete index finishes it synchronously. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  async #run(): Promise<void> {
+    for (const list of this.#lists)
+      while (!this.#isStopped && !list.indexNextBatch()) await setImmediate()
   }
 }

@@ -11,16 +11,22 @@ export {
   type PublicUser,
 } from './caller.ts'
 export {
+  type EventStreamClient,
   findAuditableOrganization,
   findEventStreamClient,
-  type EventStreamClient,
-} from './audit-readers.ts'
+  findOrganization,
+  findOrganizationById,
+  findProject,
+  findUpdatableProject,
+  type VisibleOrganization,
+  type VisibleProject,
+} from './authorization.ts'
 export {
   createGovernanceContext,
   type GovernanceContext,
   type GovernanceOptions,
+  ListWarmer,
 } from './context.ts'
-export { ListWarmer } from './warm-lists.ts'
 export { idSuffixOf } from './ids.ts'
 export {
   organizationPermissions,
@@ -29,29 +35,21 @@ export {
   workspacePermissions,
   type ProjectRight,
 } from './permissions.ts'
-export { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/levels.ts'
+export { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/team-access.ts'
 export {
   createProjectAccess,
   deleteProjectAccess,
   findProjectAccess,
   listProjectAccesses,
   updateProjectAccess,
-} from './access/team-projects.ts'
+} from './access/project-access.ts'
 export {
   createWorkspaceAccess,
   deleteWorkspaceAccess,
   findWorkspaceAccess,
   listWorkspaceAccesses,
   updateWorkspaceAccess,
-} from './access/team-workspaces.ts'
-export {
-  findUpdatableProject,
-  findProject,
-  findOrganization,
-  findOrganizationById,
-  type VisibleOrganization,
-  type VisibleProject,
-} from './standing.ts'
+} from './access/workspace-access.ts'
 export {
   createOrganization,
   deleteOrganization,
@@ -69,23 +67,30 @@ export {
   listMemberships,
   listOwnMemberships,
 } from './organizations/memberships.ts'
-export { policyFileName } from './policies/enforcement.ts'
-export {
-  findPolicy,
-  findPolicyOrganization,
-  type PolicyRight,
-  type VisiblePolicy,
-} from './policies/find-policy.ts'
-export { listPolicies } from './policies/list-policies.ts'
 export {
   createPolicy,
   deletePolicy,
   draftPolicyProblems,
+  listPolicies,
+  policyFileName,
   updatePolicy,
 } from './policies/policies.ts'
+export {
+  findPolicy,
+  findPolicyOrganization,
+  findPolicySet,
+  type PolicyRight,
+  type VisiblePolicy,
+  type VisiblePolicySet,
+} from './policies/find-policy.ts'
 export { findPolicyCode, listCodeVersions, uploadPolicyCode } from './policies/policy-code.ts'
-export { findPolicySet, type VisiblePolicySet } from './policy-sets/find-policy-set.ts'
-export { listPolicySets } from './policy-sets/list-policy-sets.ts'
+export {
+  changeSetMembers,
+  createPolicySet,
+  deletePolicySet,
+  listPolicySets,
+  updatePolicySet,
+} from './policy-sets/policy-sets.ts'
 export {
   createParameter,
   deleteParameter,
@@ -93,14 +98,7 @@ export {
   listParameters,
   updateParameter,
 } from './policy-sets/parameters.ts'
-export {
-  changeSetMembers,
-  createPolicySet,
-  deletePolicySet,
-  updatePolicySet,
-} from './policy-sets/policy-sets.ts'
-export { listMemberIds } from './policy-sets/set-members.ts'
-export { changeTagSelectors } from './policy-sets/tag-selectors.ts'
+export { changeTagSelectors, listMemberIds } from './policy-sets/scope.ts'
 export {
   createVersion,
   findVersion,
@@ -116,25 +114,31 @@ export {
   needsOverrideComment,
   type ApplicablePolicySet,
   type PolicySetReader,
-} from './policy-sets/applying-sets.ts'
-export type { TagFilter } from './projects/find-tagged.ts'
-export { listProjects } from './projects/list-projects.ts'
-export { findMoveDestination, moveWorkspaces } from './projects/move-workspaces.ts'
-export { addProjectNamespaces, removeProjectNamespaces } from './projects/project-namespaces.ts'
-export { changeProjectTags, findTaggableProject } from './projects/project-tags.ts'
+} from './policy-sets/applicable-sets.ts'
 export {
+  addFlatTags,
+  changeWorkspaceTags,
+  type EffectiveTag,
+  findTaggableWorkspace,
+  listFlatTags,
+  ownTags,
+  projectEffectiveTags,
+  removeFlatTags,
+  type TagFilter,
+  tagKeyProblems,
+  workspaceEffectiveTags,
+} from './tags/tags.ts'
+export {
+  changeProjectTags,
   createProject,
   deleteProject,
   findOrganizationForNewProject,
+  findTaggableProject,
+  listProjects,
   updateProject,
 } from './projects/projects.ts'
-export {
-  projectEffectiveTags,
-  tagKeyProblems,
-  ownTags,
-  workspaceEffectiveTags,
-  type EffectiveTag,
-} from './projects/tags.ts'
+export { findMoveDestination, moveWorkspaces } from './workspaces/move-workspaces.ts'
+export { addProjectNamespaces, removeProjectNamespaces } from './projects/project-namespaces.ts'
 export {
   createReservedTagKey,
   deleteReservedTagKey,
@@ -143,18 +147,19 @@ export {
   listReservedTagKeys,
   updateReservedTagKey,
   type VisibleTagKey,
-} from './reserved-tag-keys/reserved-tag-keys.ts'
-export { changeTeamMembers, type TeamMemberChange } from './teams/team-members.ts'
+} from './tags/reserved-tag-keys.ts'
 export {
+  changeTeamMembers,
   createTeam,
   deleteTeam,
-  findTeam,
   findOrganizationForNewTeam,
+  findTeam,
   findTeamWith,
   listTeams,
+  type TeamMemberChange,
   updateTeam,
   type VisibleTeam,
-} from './teams/teams.ts'
+} from './teams.ts'
 export {
   createToken,
   findUnnamedToken,
@@ -167,8 +172,8 @@ export {
   userTokenOwner,
   type CreatedToken,
   type TokenOwner,
-} from './tokens/tokens.ts'
-export { createUser, deleteUser, findVisibleUser, listUsers, updateAccount } from './users/users.ts'
+} from './tokens.ts'
+export { createUser, deleteUser, findVisibleUser, listUsers, updateAccount } from './users.ts'
 export {
   createVariable,
   deleteVariable,
@@ -188,26 +193,31 @@ export {
 } from './variable-sets/find-variable-set.ts'
 export { variableSetMembers } from './variable-sets/set-members.ts'
 export {
+  changeVariableSetMembers,
   createSetVariable,
+  createVariableSet,
   deleteSetVariable,
+  deleteVariableSet,
   findSetVariable,
   listSetVariables,
   updateSetVariable,
-} from './variable-sets/set-variables.ts'
-export {
-  changeVariableSetMembers,
-  createVariableSet,
-  deleteVariableSet,
   updateVariableSet,
 } from './variable-sets/variable-sets.ts'
-export { deleteWorkspace, safeDeleteWorkspace } from './workspaces/delete-workspace.ts'
+export {
+  createWorkspace,
+  deleteWorkspace,
+  findOrganizationForNewWorkspace,
+  safeDeleteWorkspace,
+  updateWorkspace,
+  type WorkspaceWriteResult,
+} from './workspaces/workspaces.ts'
 export {
   findWorkspace,
   findWorkspaceWith,
   type VisibleWorkspace,
   type WorkspaceAddress,
 } from './workspaces/find-workspace.ts'
-export { listWorkspaces, type WorkspaceOrder } from './workspaces/list-workspaces.ts'
+export { listWorkspaces, summarizeRuns, type WorkspaceOrder } from './workspaces/list-workspaces.ts'
 export {
   findWorkspaceToLock,
   forceUnlockWorkspace,
@@ -215,20 +225,6 @@ export {
   visibleLockHolder,
   unlockWorkspace,
 } from './workspaces/workspace-locks.ts'
-export { summarizeRuns } from './workspaces/workspace-runs.ts'
-export {
-  addFlatTags,
-  changeWorkspaceTags,
-  findTaggableWorkspace,
-  listFlatTags,
-  removeFlatTags,
-} from './workspaces/workspace-tags.ts'
-export {
-  createWorkspace,
-  findOrganizationForNewWorkspace,
-  updateWorkspace,
-  type WorkspaceWriteResult,
-} from './workspaces/workspaces.ts'
 export {
   archiveConfiguration,
   configurationsOf,
@@ -237,61 +233,72 @@ export {
   readConfigurationArchive,
   type VisibleConfiguration,
 } from './configuration-versions/configuration-versions.ts'
-export { createState, findStateWriter, type CreatedState } from './state-versions/create-state.ts'
-export type { StateDigest } from './state-versions/inspect-state.ts'
-export { rollBackState } from './state-versions/roll-back-state.ts'
 export {
-  findOutput,
-  listStateOutputs,
-  readDigest,
-  type VisibleOutput,
-} from './state-versions/state-outputs.ts'
+  type CreatedState,
+  createState,
+  findStateWriter,
+  rollBackState,
+} from './state-versions/create-state.ts'
+export type { StateDigest } from './state-versions/inspect-state.ts'
 export {
   findCurrentState,
+  findOutput,
   findState,
+  listStateOutputs,
   listStates,
-  readStatePart,
   publicStatus,
-  type VisibleState,
+  readDigest,
+  readStatePart,
   type StatePart,
+  type VisibleOutput,
+  type VisibleState,
 } from './state-versions/state-versions.ts'
-export { uploadJsonState, uploadState } from './state-versions/upload-state.ts'
+export { uploadJsonState, uploadState } from './state-versions/store-state.ts'
 export { uploadConfiguration } from './configuration-versions/upload-configuration.ts'
-export { performRunAction, findRunForAction, reportApplyResult } from './runs/decide-run.ts'
-export { createRun } from './runs/create-run.ts'
-export { listRuns, type RunFilter } from './runs/list-runs.ts'
-export { evaluatePolicySet, evaluateWorkspacePolicies } from './runs/dry-run.ts'
 export {
-  findPolicyCheck,
-  listEvaluations,
+  findRunForAction,
+  forceCancelAllowedMs,
+  forceCancelRun,
+  forceExecuteRun,
+  isRunCancelable,
+  performRunAction,
+  reportApplyResult,
+} from './runs/run-actions.ts'
+export { createRun } from './runs/create-run.ts'
+export {
   findApply,
   findCheck,
   findEvaluation,
   findPlan,
+  findPolicyCheck,
   findRun,
   findSetOutcome,
   findStage,
-  listOutcomes,
   findTaskStage,
+  listEvaluations,
+  listOutcomes,
+  listRuns,
+  type RunFilter,
   type VisibleCheck,
   type VisibleRun,
   type VisibleStage,
 } from './runs/find-run.ts'
-export { policyCheckResult, dryRunStatus, toPolicySetVerdict } from './runs/judged-set.ts'
+export { evaluatePolicySet, evaluateWorkspacePolicies, tryPolicy } from './runs/dry-run.ts'
+export { policyCheckResult, dryRunStatus, toPolicySetVerdict } from './runs/record-evaluation.ts'
 export {
   isCheckOverridable,
   isStageOverridable,
   overrideCheck,
   overrideStage,
-} from './runs/override-policies.ts'
-export { replayPolicy } from './runs/replay-policy.ts'
+} from './runs/overrides.ts'
+export { replayPolicy } from './runs/replay.ts'
 export {
   createRunTrigger,
   deleteRunTrigger,
   findRunTrigger,
   listRunTriggers,
   type VisibleRunTrigger,
-} from './run-triggers/run-triggers.ts'
+} from './run-triggers.ts'
 export {
   createNotificationConfiguration,
   deleteNotificationConfiguration,
@@ -311,21 +318,21 @@ export {
   type WebhookRequest,
   type WebhookSender,
 } from './notifications/send-notification.ts'
-export { AutoDestroyLoop } from './projects/auto-destroy-loop.ts'
-export { DriftLoop, latestDrift } from './workspaces/drift-loop.ts'
-export { RunWorker } from './runs/run-loop.ts'
-export { isConfirmable, isDiscardable, isIdle } from './runs/run-states.ts'
+export { AutoDestroyLoop, DriftLoop, latestDrift } from './workspaces/scheduled-runs.ts'
+export { RunWorker } from './runs/run-worker.ts'
+export { isConfirmable, isDiscardable, isIdle } from './runs/run-status.ts'
 export {
-  forceCancelAllowedMs,
-  forceCancelRun,
-  forceExecuteRun,
-  isRunCancelable,
-} from './runs/execution/cancel-run.ts'
-export { findPhase, startPhase, type PhaseCall } from './runs/execution/phase-access.ts'
-export { recordLostPhase } from './runs/execution/lost-phase.ts'
-export { startPhaseChanges } from './runs/execution/phase-moves.ts'
-export { toRunApply } from './runs/execution/phase-rows.ts'
-export { RUNNER_TASK, TICKET_ITEM, ticketPath } from './runs/execution/phase-ticket.ts'
+  findPhase,
+  type PhaseCall,
+  readPhaseState,
+  RUNNER_TASK,
+  startPhase,
+  TICKET_ITEM,
+  ticketPath,
+  writePhaseState,
+} from './runs/execution/phase-access.ts'
+export { recordLostPhase, startPhaseChanges } from './runs/execution/phase-moves.ts'
+export { toRunApply } from './runs/run-changes.ts'
 export {
   finishPhase,
   readPhaseConfiguration,
@@ -333,9 +340,6 @@ export {
   writePhaseFile,
   writePhaseLog,
 } from './runs/execution/phase-results.ts'
-export { readPhaseState, writePhaseState } from './runs/execution/phase-state.ts'
 export { queueCounts, nextPhases, queuedRuns, queuePosition } from './runs/execution/queue.ts'
 export { openLogKey, createLogKey, logLength, readLog } from './runs/execution/run-logs.ts'
-export { tryPolicy } from './runs/try-policy.ts'
-export { readRedactedPlan } from './runs/shown-plan.ts'
-export { uploadPlan } from './runs/upload-plan.ts'
+export { readRedactedPlan, uploadPlan } from './runs/plans.ts'

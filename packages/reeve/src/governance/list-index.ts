@@ -373,3 +373,38 @@ function compareBy(order: ListOrder): (a: Entry, b: Entry) => number {
       return (a, b) => compareCreation(b, a)
   }
 }
+
+interface KeyIndex {
+  keysByIndex(index: string, group: string): Iterable<string>
+  createIndexOf(key: string): number | undefined
+}
+
+interface RowIndex<R> extends KeyIndex {
+  get(key: string): R
+}
+
+/** Returns the keys of an index group in the order of creation, without decoding rows. */
+export function keysByCreation(table: KeyIndex, index: string, group: string): readonly string[] {
+  return [...table.keysByIndex(index, group)]
+    .map((key) => ({ key, createIndex: table.createIndexOf(key) ?? 0 }))
+    .toSorted(compareCreation)
+    .map(({ key }) => key)
+}
+
+/** Returns the rows of an index group in the order of creation. */
+export function rowsByCreation<R>(table: RowIndex<R>, index: string, group: string): readonly R[] {
+  return keysByCreation(table, index, group).map((key) => table.get(key))
+}
+
+/**
+ * Returns the intersection of the sets; undefined stands for everything. Iterates over the
+ * smallest.
+ */
+export function intersect(
+  sets: readonly (ReadonlySet<string> | undefined)[],
+): ReadonlySet<string> | undefined {
+  const bounded = sets.filter((one) => one !== undefined).toSorted((a, b) => a.size - b.size)
+  const [smallest, ...others] = bounded
+  if (smallest === undefined || others.length === 0) return smallest
+  return new Set([...smallest].filter((key) => others.every((one) => one.has(key))))
+}

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { v2 } from '@reeve/contract'
 import fc from 'fast-check'
 import type { OrganizationAccess } from '../model/index.ts'
-import { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/levels.ts'
+import { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/team-access.ts'
 import {
   withImpliedAccess,
   IMPLIED_ACCESS,

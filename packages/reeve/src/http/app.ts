@@ -28,16 +28,14 @@ import {
 } from '../workload/index.ts'
 import { NodeChannelServer, type NodeChannelDeps } from './agent/node-channel.ts'
 import { NodeStreamServer } from './agent/stream-channel.ts'
-import { governanceActor, organizationOfRequest } from './audit/actors.ts'
-import { AuditLog } from './audit/audit-log.ts'
+import { AuditLog, governanceActor, organizationOfRequest } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
 import { mountDiscovery } from './discovery.ts'
 import { mountDocs } from './docs/mount-docs.ts'
-import { GracefulShutdown } from './lifecycle.ts'
-import { limitMetrics } from './metrics/limit-metrics.ts'
-import { metricSources } from './metrics/metric-sources.ts'
+import { GracefulShutdown } from './transport/shutdown.ts'
+import { limitMetrics, metricSources } from './metrics/metric-sources.ts'
 import { Metrics, type GaugeSources } from './metrics/metrics.ts'
-import { CrossOriginGuard } from './page-guard.ts'
+import { CrossOriginGuard } from './transport/cross-origin.ts'
 import { Admission } from './pipeline/admission.ts'
 import { ParkedQueries } from './pipeline/blocking.ts'
 import { NOT_STALE, type LeaderRouter } from './pipeline/leader-routing.ts'
@@ -47,18 +45,17 @@ import type { RegionRouter } from './pipeline/region-routing.ts'
 import { RequestTracing } from './pipeline/request-tracing.ts'
 import { RequestRouting } from './pipeline/routing.ts'
 import { serveUpgrades } from './pipeline/upgrades.ts'
-import type { ListenerTls } from './port-security.ts'
-import { FastResponseWriter } from './transport/quick-answer.ts'
 import {
   createHttpServer,
-  setHeaders,
   defaultResponseHeaders,
   type HttpLog,
   type HttpServerOptions,
+  type ListenerTls,
+  setHeaders,
 } from './server.ts'
-import { limitConnections } from './transport/connections.ts'
-import { openFilesUsage } from './transport/open-files.ts'
-import { RejectedConnectionLog } from './turned-away.ts'
+import { FastResponseWriter } from './transport/fast-response.ts'
+import { limitConnections, openFilesUsage } from './transport/connections.ts'
+import { RejectedConnectionLog } from './transport/rejected-connections.ts'
 import { mountUi } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
 import { ExecChannelServer, type ExecChannelDeps } from './v1/exec-channel.ts'
@@ -70,7 +67,7 @@ import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints, runReadEndpoints } from './v2/endpoints.ts'
 import { notificationConfigurationEndpoints } from './v2/notification-configurations.ts'
 import { LargeBodyParser } from './v2/large-bodies.ts'
-import { mountV2 } from './v2/mount.ts'
+import { mountV2 } from './v2/api.ts'
 
 export interface AppOptions {
   readonly context: WorkloadContext

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { findJsonErrorPosition } from './json-problem.ts'
+import { findJsonErrorPosition } from './json-body.ts'
 
 const CASES: readonly (readonly [string, number])[] = [
   ['{"a":}', 5],

@@ -2,6 +2,7 @@ import { compileFilter, type Filter, type FilterOptions } from '../lang/filter/i
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { LIMITS, refusal, type Refusal } from '../model/index.ts'
+import type { WorkOrigin } from '../workload/index.ts'
 
 /** Query parameters of every paginated list. */
 export interface PageQuery {
@@ -12,7 +13,7 @@ export interface PageQuery {
 }
 
 /** A list in its sort order. */
-export interface ListSource<T> {
+interface ListSource<T> {
   /**
    * Scans the rows from the token on (inclusive). The iterator is only used until control returns
    * to the event loop.
@@ -32,7 +33,7 @@ export interface ListSource<T> {
   readonly inlineCharsMax?: number
 }
 
-export interface Page {
+interface Page {
   /** The items, each as JSON text. */
   readonly items: readonly string[]
   /** Token of the first item of the next page; undefined on the last page. */
@@ -272,4 +273,45 @@ function parsePageSize(perPage: number | undefined): Result<number, Refusal> {
 
 function invalidInput(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
+}
+
+/** Options of work in slices: how long a response is computed before other requests get a turn. */
+export function sliceOptions(yieldTurn: () => Promise<void>): SliceOptions {
+  return {
+    nextTurn: yieldTurn,
+    monotonicMs: () => performance.now(),
+    sliceMs: LIMITS.sliceMsMax,
+  }
+}
+
+interface ScheduledRequest {
+  readonly tenant: string
+  readonly yieldTurn: () => Promise<void>
+  readonly signal: () => AbortSignal
+}
+
+/** Returns the tenant of a request, its turns on the event loop, and its cancellation. */
+export function workOrigin({ tenant, yieldTurn, signal }: ScheduledRequest): WorkOrigin {
+  return { tenant, nextTurn: yieldTurn, signal: signal() }
+}
+
+/**
+ * Encodes a page token for a header. Tokens contain names with any characters, and a header holds
+ * printable ASCII: other bytes and `%` are percent-encoded. The token of a plain name is that name.
+ */
+export function encodePageToken(token: string): string {
+  return token.toWellFormed().replace(/[^!-~]|%/gu, (character) => encodeURIComponent(character))
+}
+
+/**
+ * Decodes a page token. Text that `encodePageToken` has not encoded, such as a name typed by hand,
+ * is returned unchanged.
+ */
+export function decodePageToken(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (thrown) {
+    if (thrown instanceof URIError) return text
+    throw thrown
+  }
 }

@@ -1,6 +1,6 @@
 import { parseDurationMs } from '@reeve/kit/duration.ts'
 import type { JsonSchema } from './decode.ts'
-import { decodePageToken } from './page-token.ts'
+import { decodePageToken } from './list-page.ts'
 
 /** A query parameter that cannot be parsed. Answered with 400 and this text. */
 export class QueryError extends Error {}

@@ -1,34 +1,43 @@
 import { validateHeaderValue, type IncomingMessage, type ServerOptions } from 'node:http'
+import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { NO_ALIASES, type HttpAliases } from '../compat/index.ts'
 import { Fault, errorMessage, NO_CAPACITY, OVERLOADED } from '@reeve/kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
 import { REGION_UNREACHABLE } from '../workload/index.ts'
-import { applyHeaderAliases, addAliasHeaders } from './aliases.ts'
-import { TEXT_PLAIN } from './answer.ts'
+import {
+  applyHeaderAliases,
+  addAliasHeaders,
+  redactUrl,
+  requestId,
+  isKnownMethod,
+  restoreMethod,
+  routeAsMounted,
+} from './request-normalization.ts'
+import {
+  codeOfStatus,
+  ERROR_CODE_HEADER,
+  HttpError,
+  SECURITY_HEADERS,
+  TEXT_PLAIN,
+} from './response.ts'
 import {
   compressResponse,
   decompressBody,
   hasCompressedBody,
   isDecompressionError,
   shouldCompress,
-} from './compression.ts'
-import { codeOfStatus, ERROR_CODE_HEADER } from './error-codes.ts'
-import { HttpError } from './http-error.ts'
+} from './transport/compression.ts'
 import { DEPOSED_MESSAGE, type LeaderRouter } from './pipeline/leader-routing.ts'
 import type { RequestPipeline } from './pipeline/pipeline.ts'
-import { RejectedBodyDrain } from './pipeline/rejected-bodies.ts'
+import { RejectedBodyDrain } from './pipeline/request-body.ts'
 import type { RequestTracing } from './pipeline/request-tracing.ts'
-import type { ListenerTls } from './port-security.ts'
-import { requestId } from './request-id.ts'
-import { isKnownMethod, restoreMethod, routeAsMounted } from './request-method.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
 import { CONNECTION_CHECK_MS } from './transport/connections.ts'
 import { limitPipelining, PIPELINING_LIMITS } from './transport/pipelining.ts'
-import { handleClientError } from './unreadable.ts'
-import { sendText } from './v1/send.ts'
+import { handleClientError } from './transport/client-error.ts'
+import { sendText } from './v1/responses.ts'
 import { sendV2Error } from './v2/errors.ts'
-import { redactUrl } from './logged-url.ts'
 
 /** Structured log; pino in production, silent in tests. */
 export interface HttpLog {
@@ -70,7 +79,7 @@ export interface HttpServerOptions {
   readonly aliases?: HttpAliases
 }
 
-export interface CompletedRequest {
+interface CompletedRequest {
   readonly requestId: string
   readonly method: string
   /** Path without the query, which may contain secrets. */
@@ -368,4 +377,20 @@ function errorText(error: unknown, status: number): string {
   return isDecompressionError(error)
     ? 'the body is not what its content-encoding says'
     : errorMessage(error)
+}
+
+/**
+ * TLS of a listening port. Without it the port speaks HTTP and clients are identified by tokens
+ * only.
+ */
+export interface ListenerTls {
+  /** TLS options: the certificate, and the client certificates that are requested. */
+  secureContextOptions(): TlsOptions
+  /** Calls the listener when the certificates change, until the returned function is called. */
+  onReload(listener: () => void): () => void
+  /**
+   * Returns why the peer may not connect as a node, as a predicate of "this one"; undefined if it
+   * may.
+   */
+  nodeProblem(socket: Socket): string | undefined
 }

@@ -2,8 +2,13 @@ import type { Input, Job } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { RUNNER_TASK, TICKET_ITEM, ticketPath } from '../governance/index.ts'
 import type { RunPhaseRow, WorkspaceRow } from '../model/index.ts'
-import { VERSION_PLACEHOLDER } from './tool-version.ts'
-import { toolPathAttribute, TOOLS, type ToolName, type ToolSource } from './tools.ts'
+import {
+  type ToolName,
+  toolPathAttribute,
+  TOOLS,
+  type ToolSource,
+  VERSION_PLACEHOLDER,
+} from './tools.ts'
 
 /** How phases of runs execute on nodes. */
 export interface ExecutionSettings {

@@ -35,7 +35,7 @@ import {
   type WorkloadContext,
 } from '../workload/index.ts'
 import { buildPhaseJob, PLAN_ALLOCATIONS_MAX, type ExecutionSettings } from './phase-job.ts'
-import { chooseNodeVersion, chooseRemoteVersion } from './tool-version.ts'
+import { chooseNodeVersion, chooseRemoteVersion } from './tools.ts'
 
 export interface ControllerLog {
   warn(fields: object, message: string): void

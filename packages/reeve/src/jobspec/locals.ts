@@ -13,7 +13,7 @@ import {
   type Scope,
   type Value,
 } from '@reeve/hcl'
-import { report, reportAll, type DiagnosticList } from './findings.ts'
+import { report, reportAll, type DiagnosticList } from './diagnostics.ts'
 
 /**
  * Evaluates all locals, which may reference each other in any order. Errors are reported;

@@ -17,19 +17,31 @@ import {
   type FunctionDefinition,
   type ObjectValue,
   type Scope,
+  formatRange,
+  rangeOf,
+  type DecodedBody,
+  type StepBudget,
+  type Span,
 } from '@reeve/hcl'
+import { buildRecord } from './build/build.ts'
 import { DYNAMIC } from './dynamic.ts'
-import { sortBySource, createDiagnosticList, reportAll, type DiagnosticList } from './findings.ts'
+import {
+  sortBySource,
+  createDiagnosticList,
+  reportAll,
+  type DiagnosticList,
+  report,
+} from './diagnostics.ts'
 import { jobFunctions, type FileFunctions } from './functions/functions.ts'
-import { buildJob, findJobBlock } from './job-block.ts'
 import { evaluateLocals } from './locals.ts'
-import type { SourceMap } from './places.ts'
-import { parseSource, type SourceFile } from './read-source.ts'
+import { createSourceMap, type SourceMap, type SpanIndex } from './source-map.ts'
+import { parseSource, type SourceFile } from './source.ts'
 import { JOB } from './schema/job.ts'
 import { OWN_NAMES, withAliases } from './schema/other-names.ts'
+import type { BlockMapping } from './schema/block-mapping.ts'
 import { createJobScope } from './scope.ts'
-import { readDeclarations } from './variables/declaration.ts'
-import { resolveVariables } from './variables/resolve.ts'
+import { readDeclarations } from './variables/declarations.ts'
+import { resolveVariables } from './variables/sources.ts'
 
 export interface JobFileRequest extends SourceFile {
   /** Variable files in order; the text of a request comes last. */
@@ -180,4 +192,58 @@ function readLocals(top: Content, findings: DiagnosticList): readonly Attribute[
     reportAll(findings, diagnostics)
     return [...content.attributes.values()]
   })
+}
+
+/**
+ * The only job block of a file. Reports an error and returns undefined if there is none or more
+ * than one.
+ */
+export function findJobBlock(
+  body: Body,
+  content: Content,
+  findings: DiagnosticList,
+): Block | undefined {
+  const [first, second] = content.blocks.filter(({ type }) => type === 'job')
+  if (second !== undefined) {
+    const at = first === undefined ? '' : formatRange(rangeOf(first.headerSpan))
+    const detail = `A job file has exactly one job block, and there is one at ${at}.`
+    report(findings, () => errorAt(second.headerSpan, 'Duplicate job block', detail))
+  }
+  // A job block that could not be read is already reported.
+  const isWritten = [...body.blocks.map(({ type }) => type), ...body.attributes.map(nameOf)]
+  if (first === undefined && !isWritten.includes('job')) {
+    const detail = 'A job file has exactly one block: job "name" { … }.'
+    report(findings, () => errorAt(body.anchor, 'Missing job block', detail))
+  }
+  return first
+}
+
+function nameOf({ name }: { readonly name: string }): string {
+  return name
+}
+
+interface JobBuildOptions {
+  readonly table: BlockMapping
+  readonly findings: DiagnosticList
+  readonly meter: StepBudget
+  /** Position for parts of the job that are not written. */
+  readonly fallbackSpan: Span
+}
+
+interface BuiltJob {
+  readonly job: ParsedJob
+  readonly positions: SourceMap
+}
+
+/** Builds the job from a block that was decoded with the schema of its mapping. */
+export function buildJob(block: Block, body: DecodedBody, building: JobBuildOptions): BuiltJob {
+  const { table, findings, meter, fallbackSpan } = building
+  const places: SpanIndex = new WeakMap()
+  const labels = block.labels.map((label) => label.text)
+  const source = { labels, body, headerSpan: block.headerSpan }
+  const record = buildRecord(source, table, { findings, places, meter })
+  // Proof: mappings name only fields of the contract and read each as its declared kind; a test
+  // validates results against the contract's schema.
+  const job = record as unknown as ParsedJob
+  return { job, positions: createSourceMap(record, places, fallbackSpan) }
 }

@@ -2,9 +2,9 @@ import type { HostVolumeInput } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { decodeBody, createScope, type Diagnostic } from '@reeve/hcl'
 import { buildRecord } from './build/build.ts'
-import { sortBySource, createDiagnosticList } from './findings.ts'
+import { sortBySource, createDiagnosticList } from './diagnostics.ts'
 import { JOB_FILE_STEPS_MAX } from './limits.ts'
-import { parseSource, type SourceFile } from './read-source.ts'
+import { parseSource, type SourceFile } from './source.ts'
 import { VOLUME } from './schema/volume.ts'
 
 /** Roots of node properties. */

@@ -3,7 +3,7 @@ import { describe, it, test } from 'node:test'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { ok } from '@reeve/kit/result.ts'
 import type { PolicyInvocation, EngineInput, PolicyResult, PolicyInput } from '../policy/index.ts'
-import { EnforcementWorkers, createEnforcementWorkers } from './guard-threads.ts'
+import { EnforcementWorkers, createEnforcementWorkers } from './policy-workers.ts'
 
 const JOB: PolicyInput = {
   kind: 'job',

@@ -1,2 +1,2 @@
-export { WorkerEngine, type WorkerEngineOptions } from './policy-thread.ts'
-export { createPolicyWorkers, PolicyWorkers } from './policy-threads.ts'
+export { WorkerEngine, type WorkerEngineOptions } from './worker-engine.ts'
+export { createPolicyWorkers, PolicyWorkers } from './policy-workers.ts'

@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads'
 import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { serveThread } from '../threads/index.ts'
-import { WorkerTaskHandler, transferredBuffers, type WorkerRequest } from './judging-task.ts'
+import { WorkerTaskHandler, transferredBuffers, type WorkerRequest } from './worker-tasks.ts'
 
 const version: unknown = workerData
 const handler = new WorkerTaskHandler({

@@ -1,19 +1,18 @@
+import { spawn } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { EXIT_CODES, deleteDevToken, saveDevToken, type TextOutput } from '../cli/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
-import { findConfigFiles } from './config/config-files.ts'
-import { diskFiles } from './config/disk-files.ts'
+import { diskFiles, findConfigFiles } from './config/config-files.ts'
 import { loadConfig, type LoadedConfig } from './config/load-config.ts'
 import { formatProblems } from './config/problem.ts'
-import type { FlagValues } from './config/read-texts.ts'
-import { readHostInfo } from './host-facts.ts'
+import type { FlagValues } from './config/read-flags-and-env.ts'
+import { readHostInfo } from './system.ts'
 import { createLog, type FollowableLog, type Logger } from './log.ts'
-import type { RunningAgent } from './program.ts'
+import type { RunningAgent } from './start-agent.ts'
 import { runAgent } from './run-agent.ts'
-import { createReadyNotifier } from './service-notify.ts'
 import { readVersion } from './version.ts'
 
-export interface AgentCommandRequest {
+interface AgentCommandRequest {
   readonly flags: FlagValues
   /** The values of `--config`. */
   readonly paths: readonly string[]
@@ -61,7 +60,7 @@ async function startAndRun(
   terminal: TextOutput,
 ): Promise<number> {
   // Loaded only now: this module imports the whole program, and usage errors must not wait for it.
-  const { startAgent: startProgram } = await import('./program.ts')
+  const { startAgent: startProgram } = await import('./start-agent.ts')
   const { renderBanner } = await import('./banner.ts')
   const version = readVersion()
   const notifyReady = createReadyNotifier()
@@ -120,4 +119,26 @@ function ignoreClosedOutput(): void {
     stream.on('error', (thrown: NodeJS.ErrnoException) => {
       if (thrown.code !== 'EPIPE') throw thrown
     })
+}
+
+/**
+ * Notifies the service manager that this agent is ready. Node has no Unix datagram sockets, so
+ * `systemd-notify` does it; without it, no notification is needed either. The variable is removed
+ * from the environment, so that tasks cannot send notifications for the agent.
+ */
+export function createReadyNotifier(environment: NodeJS.ProcessEnv = process.env): () => void {
+  const socket = environment['NOTIFY_SOCKET']
+  delete environment['NOTIFY_SOCKET']
+  if (socket === undefined || socket === '') return () => undefined
+  // Root may send for the PID of the agent; for other users, NotifyAccess= of the unit decides.
+  const as = process.getuid?.() === 0 ? [`--pid=${process.pid}`] : []
+  return () => {
+    const child = spawn('systemd-notify', ['--ready', ...as], {
+      env: { ...environment, NOTIFY_SOCKET: socket },
+      stdio: 'ignore',
+    })
+    // Without the program, the start of the unit times out and the journal reports it.
+    child.once('error', () => undefined)
+    child.unref()
+  }
 }

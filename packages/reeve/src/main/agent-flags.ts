@@ -2,7 +2,7 @@ import { Option as CommandOption } from 'commander'
 import type { CommandFlags, CommandLine } from '../cli/index.ts'
 import type { Option } from './config/option.ts'
 import { optionEntries, type OptionName } from './config/options.ts'
-import type { FlagValues } from './config/read-texts.ts'
+import type { FlagValues } from './config/read-flags-and-env.ts'
 
 /** Adds the flags of `reeve agent`: `--config` and one for each setting that has a flag. */
 export function addAgentFlags(command: CommandLine['root']): void {

@@ -1,6 +1,6 @@
 import { openApiDocument, routeSignatures } from '../http/index.ts'
 import { openMemoryEngine } from '../storage/index.ts'
-import { createAgentStatus } from './self.ts'
+import { createAgentStatus } from './agent-status.ts'
 import { Server } from './server.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 

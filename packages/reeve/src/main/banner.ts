@@ -3,7 +3,7 @@ import { isLoopback } from '@reeve/sdk'
 import type { AgentConfig } from './config/agent-config.ts'
 import { setupTexts } from './build-stamp.ts'
 import { GOVERNANCE_TOKEN_FILE } from './dev-token.ts'
-import type { RunningAgent } from './program.ts'
+import type { RunningAgent } from './start-agent.ts'
 
 interface BannerInput {
   readonly config: AgentConfig

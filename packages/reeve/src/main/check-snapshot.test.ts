@@ -6,7 +6,7 @@ import { loadSnapshotReader } from '../cli/index.ts'
 import { aJob, aNode } from '../../test/build/index.ts'
 import { aNamespace, aStore, write } from '../../test/build/store.ts'
 import { put } from '../state/index.ts'
-import { createSnapshotRowCheck } from './check-snapshot.ts'
+import { createSnapshotRowCheck } from './restore-snapshot.ts'
 
 type Line = Record<string, unknown>
 

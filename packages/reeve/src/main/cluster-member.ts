@@ -23,21 +23,19 @@ import {
   type ClusterMemberOptions,
   type MemberServer,
   type MemberTiming,
-} from './cluster-member-options.ts'
-import { LeaseBackoff } from './lease-pause.ts'
-import {
   ABANDONED_COMMIT_FAULT,
   outcomeUnknown,
   STATE_KEEPING_FAULTS,
   DIVERGED_LOG_FAULTS,
   SUSPENDING_FAULTS,
   toFault,
-} from './member-faults.ts'
-import { PlaceholderServer } from './port-keeper.ts'
-import { portOf } from './port-of.ts'
-import { peerTlsOptions } from './port-security.ts'
+  LeaseBackoff,
+} from './cluster-member-options.ts'
+import { PlaceholderServer } from './placeholder-server.ts'
+import { portOf } from './config/address.ts'
+import { peerTlsOptions } from './tls-wiring.ts'
 import { Server } from './server.ts'
-import { OutageLog } from './trouble-teller.ts'
+import { OutageLog } from './outage-log.ts'
 
 /** Delay before the next attempt if the database is unreachable or the port is in use. */
 const REOPEN_INTERVAL_MS = 1_000

@@ -1,9 +1,8 @@
 import { EXIT_CODES, type TextOutput } from '../cli/index.ts'
-import { findConfigFiles } from './config/config-files.ts'
-import { diskFiles } from './config/disk-files.ts'
+import { diskFiles, findConfigFiles } from './config/config-files.ts'
 import { validateFiles } from './config/load-config.ts'
 import { formatProblems, toJsonProblem } from './config/problem.ts'
-import { readHostInfo } from './host-facts.ts'
+import { readHostInfo } from './system.ts'
 
 export interface ValidateRequest {
   readonly paths: readonly string[]

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SYSTEM } from '../state/index.ts'
 import { bootstrapAcl, type WorkloadContext } from '../workload/index.ts'
-import { writeSecret } from './server-secrets.ts'
+import { writeSecret } from './secrets.ts'
 
 export const GOVERNANCE_TOKEN_FILE = 'governance-token'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DialedServers } from './dialled-servers.ts'
+import { DialedServers } from './create-node.ts'
 
 function aNode({ usesTls = false, reachable = (): boolean => true } = {}) {
   const dialled: string[] = []

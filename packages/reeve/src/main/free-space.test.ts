@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { setImmediate } from 'node:timers/promises'
-import { FreeSpaceMonitor } from './free-space.ts'
+import { FreeSpaceMonitor } from './host-watch.ts'
 
 test('the free space is looked at again, and unknown where it cannot be', async () => {
   const clock = new SimulatedClock()

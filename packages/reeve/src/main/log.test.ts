@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { LogConfig } from './config/agent-config.ts'
-import { Secret } from './config/secret.ts'
-import { formatLogLine } from './log-line.ts'
-import { createLog, type Logger } from './log.ts'
+import { type LogConfig, Secret } from './config/agent-config.ts'
+import { createLog, formatLogLine, type Logger } from './log.ts'
 
 /** What a log wrote. */
 function written(config: Partial<LogConfig>, use: (log: Logger) => void): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { OpenFilesMonitor } from './open-files-watch.ts'
+import { OpenFilesMonitor } from './host-watch.ts'
 
 /** A watch of a process with 100 descriptors, of which a test says how many are in use. */
 function aWatch() {

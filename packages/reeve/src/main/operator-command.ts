@@ -24,7 +24,7 @@ export function addOperator(
         },
       ],
       action: async (_operands, flags) => {
-        const { migrateStorage } = await import('./migrate-storage.ts')
+        const { migrateStorage } = await import('./storage-commands.ts')
         const [from, to] = [flags['from'], flags['to']]
         return await migrateStorage({
           from: typeof from === 'string' ? from : '',

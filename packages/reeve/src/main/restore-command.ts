@@ -77,14 +77,14 @@ async function restore(
   }
   const { fileChunks, inspectSnapshot, snapshotLines } = await loadSnapshotReader()
   const path = resolve(host.directory, file)
-  const { createSnapshotRowCheck: snapshotRowCheck } = await import('./check-snapshot.ts')
+  const { createSnapshotRowCheck: snapshotRowCheck } = await import('./restore-snapshot.ts')
   // The whole file is checked before anything is written: a truncated snapshot must not be
   // restored.
   const content = await inspectSnapshot(fileChunks(path), file, snapshotRowCheck())
   const { Index: upTo, Rows } = content
   const { restoreSnapshot } = await import('./restore-snapshot.ts')
   const { openOfflineDatabase: openDatabasePlace, openImportDirectory: openTargetDirectory } =
-    await import('./storage-place.ts')
+    await import('./offline-storage.ts')
   const data = resolve(host.directory, directory ?? '')
   const place = await (database === undefined
     ? openTargetDirectory(data)

@@ -1,5 +1,6 @@
 import type { SnapshotLine } from '@reeve/contract'
 import { Fault } from '@reeve/kit/fault.ts'
+import { storedRowProblem } from '../model/stored/index.ts'
 import {
   snapshotEntry,
   Store,
@@ -7,6 +8,7 @@ import {
   type SnapshotRow,
   type MigratableEngine,
   type StorageEngine,
+  SnapshotChecker,
 } from '../state/index.ts'
 import { systemClock } from './system.ts'
 
@@ -99,4 +101,31 @@ async function verifyRestored(engine: StorageEngine): Promise<RestoreResult> {
   const { index } = store
   await store.close()
   return { index, rows }
+}
+
+type RowLine = Extract<SnapshotLine, { readonly Row: unknown }>
+
+/**
+ * Creates a check that finds invalid rows before a snapshot is written to a storage. The checksum
+ * only proves that the file is unchanged.
+ */
+export function createSnapshotRowCheck(): (line: RowLine, upTo: number) => string | undefined {
+  let checker: SnapshotChecker | undefined
+  return ({ Row: [table, key, ...indexes], Body }, upTo) => {
+    checker ??= new SnapshotChecker(upTo)
+    const row = parse(Body)
+    if (row === undefined) return 'its body is not JSON'
+    if (typeof row !== 'object' || row === null || Array.isArray(row))
+      return 'its body is not a JSON object'
+    return checker.findProblem({ table, key, indexes, row }) ?? storedRowProblem(table, row)
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined
+    throw thrown
+  }
 }

@@ -4,7 +4,7 @@ import test from 'node:test'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import type { Logger } from './log.ts'
-import type { RunningAgent } from './program.ts'
+import type { RunningAgent } from './start-agent.ts'
 import { runAgent, type AgentRunOptions } from './run-agent.ts'
 
 /** An agent whose program, signals and clock are in the hands of the test. */

@@ -7,7 +7,7 @@ import { MemoryDisk, openMemoryEngine } from '../storage/index.ts'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { aNode } from '../../test/build/index.ts'
 import { until } from '../../test/build/until.ts'
-import { createAgentStatus } from './self.ts'
+import { createAgentStatus } from './agent-status.ts'
 import { Server } from './server.ts'
 
 /** A node that is not heard for this long is down: sooner than a stop cuts callers off. */

@@ -3,7 +3,7 @@ import { request as secureRequest } from 'node:https'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { unbracketHost, newPolicyLookup, requireAllowedAddress } from '../agent/index.ts'
 import type { WebhookResponse, WebhookRequest, WebhookSender } from '../governance/index.ts'
-import { readTextUpTo } from './text-up-to.ts'
+import { readTextUpTo } from './system.ts'
 
 /** Time limit for a request including its response. */
 const REQUEST_TIMEOUT_MS = 10_000

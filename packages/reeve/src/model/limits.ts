@@ -1,4 +1,5 @@
 import { CHANNEL_MESSAGE_BYTES_MAX } from '@reeve/contract'
+import { parseDurationMs } from '@reeve/kit/duration.ts'
 
 /** All limits on input from callers, with their origin. */
 export const LIMITS = {
@@ -389,3 +390,13 @@ export const LIMITS = {
   jobLogSourcesMax: 128,
   jobLogLineBytesMax: 64 * 1024,
 } as const
+
+/**
+ * Returns the maximum wait of a blocking query before jitter: 5 minutes by default, at most 10.
+ * Undefined if the text is not a duration.
+ */
+export function blockingWaitMs(wait: string | undefined): number | undefined {
+  const requestedMs = wait === undefined || wait === '' ? 0 : parseDurationMs(wait)
+  if (requestedMs === undefined) return undefined
+  return requestedMs <= 0 ? LIMITS.waitMsDefault : Math.min(requestedMs, LIMITS.waitMsMax)
+}

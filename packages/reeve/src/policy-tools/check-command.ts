@@ -1,11 +1,19 @@
 import { compileRego } from '@reeve/rego'
 import { qualifyQuery } from '../policy/index.ts'
 import type { TextFile } from './files.ts'
-import { fileProblem, formatProblem, fromNative, fromRego, toJsonProblem } from './problem.ts'
-import type { ToolDiagnostic } from './problem.ts'
-import { compileInEnvironment } from './surroundings.ts'
+import {
+  fileProblem,
+  formatProblem,
+  fromNative,
+  fromRego,
+  plural,
+  POLICY_EXIT_CODES,
+  toJsonProblem,
+  type ToolDiagnostic,
+  type ToolTerminal,
+} from './report.ts'
+import { compileInEnvironment } from './environment.ts'
 import { findTargets, type NativeTarget, type Targets } from './targets.ts'
-import { plural, POLICY_EXIT_CODES, type ToolTerminal } from './terminal.ts'
 
 export interface CheckRequest {
   readonly paths: readonly string[]

@@ -2,15 +2,20 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { parseExactJson, type JsonValue, type StandardImportOptions } from '@reeve/native-policy'
 import { policyDocument } from '../policy/index.ts'
-import type { EvaluationReport } from './answer.ts'
-import { evaluateNative } from './evaluate-native.ts'
-import { evaluateRego } from './evaluate-rego.ts'
-import { stringifyExact } from './exact-json.ts'
+import {
+  type EvaluationReport,
+  fileProblem,
+  formatProblem,
+  POLICY_EXIT_CODES,
+  stringifyExact,
+  toJsonProblem,
+  type ToolDiagnostic,
+  type ToolTerminal,
+} from './report.ts'
+import { evaluateNative } from './native.ts'
+import { evaluateRego, type RegoTestOptions } from './rego.ts'
 import { readText } from './files.ts'
-import { fileProblem, formatProblem, toJsonProblem, type ToolDiagnostic } from './problem.ts'
-import type { RegoTestOptions } from './rego-tests.ts'
 import { findTargets } from './targets.ts'
-import { POLICY_EXIT_CODES, type ToolTerminal } from './terminal.ts'
 
 export interface EvaluateRequest {
   readonly paths: readonly string[]

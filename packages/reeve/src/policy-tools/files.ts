@@ -2,8 +2,7 @@ import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { FILE_BYTES_MAX, FILES_MAX, FOLDER_DEPTH_MAX } from './limits.ts'
-import { fileProblem, type ToolDiagnostic } from './problem.ts'
+import { fileProblem, type ToolDiagnostic } from './report.ts'
 
 /** A file that was read. */
 export interface TextFile {
@@ -73,3 +72,18 @@ function readErrorMessage(thrown: unknown): string {
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'It is not UTF-8 text.'
   return `It cannot be read: ${errorMessage(thrown)}.`
 }
+
+/** The step limit of the server, so that a policy that passes its tests has enough steps there. */
+export { POLICY_STEPS_MAX as STEPS_MAX } from '../policy/index.ts'
+
+/** Maximum size of a policy, module, mock or document. */
+const FILE_BYTES_MAX = 64 * 1024 * 1024
+
+/** Maximum number of files that one command reads from directories. */
+const FILES_MAX = 10_000
+
+/** Maximum depth of the search for `*.rego` files. */
+const FOLDER_DEPTH_MAX = 16
+
+/** Maximum length of a printed value. */
+export const SHOWN_MAX = 2_000

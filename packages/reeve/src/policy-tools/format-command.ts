@@ -3,8 +3,14 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { formatNative } from '@reeve/native-policy'
 import { formatRego } from '@reeve/rego'
 import { findFiles, isDirectory, readText } from './files.ts'
-import { formatProblem, fromNative, fromRego, type ToolDiagnostic } from './problem.ts'
-import { POLICY_EXIT_CODES, type ToolTerminal } from './terminal.ts'
+import {
+  formatProblem,
+  fromNative,
+  fromRego,
+  POLICY_EXIT_CODES,
+  type ToolDiagnostic,
+  type ToolTerminal,
+} from './report.ts'
 
 export interface FormatRequest {
   readonly paths: readonly string[]

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { findFiles, isDirectory, listDirectory, readText, type TextFile } from './files.ts'
-import { fileProblem, type ToolDiagnostic } from './problem.ts'
+import { fileProblem, type ToolDiagnostic } from './report.ts'
 import {
   findManifest,
   EMPTY_ENVIRONMENT,
@@ -9,7 +9,7 @@ import {
   loadEnvironment,
   type LoadedManifest,
   type PolicyEnvironment,
-} from './surroundings.ts'
+} from './environment.ts'
 
 /** A native policy with the environment of its set. */
 export interface NativeTarget {

@@ -1,11 +1,18 @@
 import type { StandardImportOptions } from '@reeve/native-policy'
 import { Coverage, formatCoverage } from './coverage.ts'
-import { runNativeTests } from './native-tests.ts'
-import { formatProblem, toJsonProblem, type ToolDiagnostic } from './problem.ts'
-import { runRegoTests, type RegoTestOptions } from './rego-tests.ts'
+import { runNativeTests } from './native.ts'
+import {
+  formatProblem,
+  plural,
+  POLICY_EXIT_CODES,
+  type TestFilter,
+  type TestResult,
+  toJsonProblem,
+  type ToolDiagnostic,
+  type ToolTerminal,
+} from './report.ts'
+import { runRegoTests, type RegoTestOptions } from './rego.ts'
 import { findTargets } from './targets.ts'
-import { plural, POLICY_EXIT_CODES, type ToolTerminal } from './terminal.ts'
-import type { TestFilter, TestResult } from './test-result.ts'
 
 export interface TestRequest {
   readonly paths: readonly string[]

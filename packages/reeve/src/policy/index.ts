@@ -1,35 +1,50 @@
 // tidy-allow dead-export: enforcement on jobs and runs is its next reader
-export { namespaceTenant, organizationTenant } from './asker.ts'
-export type {
-  EngineInput,
-  EvaluationOrigin,
-  EvaluationPurpose,
-  InputProblem,
-  InspectedPlan,
-  PlanSummary,
-  PolicyEngine,
-} from './asker.ts'
-export { policyDocument, toPolicyInput } from './given-input.ts'
 export {
-  summarizePlan,
+  type Diagnostic,
+  type EngineInput,
+  type EngineOptions,
+  type EvaluationOrigin,
+  type EvaluationPurpose,
+  type InputProblem,
+  type InspectedPlan,
+  namespaceTenant,
+  organizationTenant,
+  type PlanSummary,
+  type PolicyDefinition,
+  type PolicyEngine,
+  type PolicyInvocation,
+  type PolicyResult,
+} from './engine.ts'
+export {
   isObject,
+  parsePlan,
+  policyDocument,
+  summarizePlan,
+  toPolicyInput,
   validateNewPlan,
   validatePlan,
-  parsePlan,
 } from './plan-document.ts'
-export { SecretCollector, withoutSecrets } from './mask-secrets.ts'
-export { redactPlan, sensitiveValues } from './redact-plan.ts'
-export { writeBundle, type PolicyBundle } from './bundle.ts'
-export { InProcessEngine } from './judge.ts'
-export type {
-  PolicyInvocation,
-  Diagnostic,
-  EngineOptions,
-  PolicyResult,
-  PolicyDefinition,
-} from './judgement.ts'
+export { redactPlan, SecretCollector, sensitiveValues, withoutSecrets } from './redaction.ts'
+export {
+  type ArchivedPolicy,
+  type ArchiveHost,
+  type ArchiveProblem,
+  type ArchiveTarget,
+  type PolicyBundle,
+  readSetArchive,
+  type SetArchive,
+  writeBundle,
+} from './set-archive.ts'
+export { InProcessEngine } from './in-process-engine.ts'
 export { POLICY_STEPS_MAX } from './limits.ts'
-export { readManifest, type Manifest, type ManifestMock, type ManifestPolicy } from './manifest.ts'
+export {
+  type Manifest,
+  MANIFEST_FILES,
+  type ManifestMock,
+  type ManifestPolicy,
+  type PolicySetManifest,
+  readManifest,
+} from './manifest.ts'
 export {
   importHint,
   inputKindOf,
@@ -38,9 +53,9 @@ export {
   isKnownImport,
   NativeInput,
   skipReason,
-} from './native-data.ts'
-export { resolveQuery, qualifyQuery } from './opa-query.ts'
-export type { JobInput, JsonObject, PlanInput, PolicyInput } from './subject.ts'
+} from './native-input.ts'
+export { resolveQuery, qualifyQuery } from './rego.ts'
+export type { JobInput, JsonObject, PlanInput, PolicyInput } from './policy-input.ts'
 export {
   effectiveLevel,
   formatViolation,
@@ -52,13 +67,4 @@ export {
   type PolicySetResult,
   type PolicyViolation,
   type EnforcementDecision,
-} from './verdict.ts'
-export {
-  readSetArchive,
-  type ArchivedPolicy,
-  type ArchiveTarget,
-  type ArchiveProblem,
-  type SetArchive,
-} from './set-archive.ts'
-export type { ArchiveHost } from './bundled-code.ts'
-export { MANIFEST_FILES, type PolicySetManifest } from './set-manifest.ts'
+} from './enforcement.ts'

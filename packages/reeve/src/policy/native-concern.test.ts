@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { InProcessEngine } from './judge.ts'
-import type { PolicyResult, EngineOptions } from './judgement.ts'
-import type { PolicyInput } from './subject.ts'
+import { InProcessEngine } from './in-process-engine.ts'
+import type { PolicyResult, EngineOptions } from './engine.ts'
+import type { PolicyInput } from './policy-input.ts'
 
 const OPTIONS: EngineOptions = {
   version: '1.0.0',

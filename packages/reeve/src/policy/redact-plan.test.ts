@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { MASK } from './mask-secrets.ts'
-import { redactPlan, sensitiveValues } from './redact-plan.ts'
-import type { JsonObject } from './subject.ts'
+import { MASK, redactPlan, sensitiveValues } from './redaction.ts'
+import type { JsonObject } from './policy-input.ts'
 
 const SECRET = 'do-not-tell'
 

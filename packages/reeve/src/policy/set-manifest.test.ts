@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readSetManifest } from './set-manifest.ts'
+import { readSetManifest } from './manifest.ts'
 
 test('readSetManifest: policies are sorted and have defaults; params apply to all', () => {
   const text = `

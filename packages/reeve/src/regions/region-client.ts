@@ -3,10 +3,18 @@ import { HEADERS } from '@reeve/contract'
 import type { ForwardReason } from '../http/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { REGION_OUTCOME_UNKNOWN, REGION_UNREACHABLE } from '../workload/index.ts'
-import { onConnected, type RegionConnections } from './region-connection.ts'
+import {
+  describeConnectionError,
+  onConnected,
+  type RegionConnections,
+} from './region-connections.ts'
 import type { RegionDirectory } from './region-directory.ts'
-import { REGION_FORWARD_HEADER, REGION_VIA_HEADER, withRegion, formatVia } from './region-hop.ts'
-import { describeConnectionError } from './why-unreached.ts'
+import {
+  REGION_FORWARD_HEADER,
+  REGION_VIA_HEADER,
+  withRegion,
+  formatVia,
+} from './forward-headers.ts'
 
 /** Maximum response size: a list of every global token of a large installation. */
 const RESPONSE_BYTES_MAX = 256 * 1024 * 1024

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RegionDirectory } from './region-directory.ts'
-import { parseForwardReason, withRegion } from './region-hop.ts'
+import { parseForwardReason, withRegion } from './forward-headers.ts'
 
 const others = { us: ['http://us'], eu: ['http://eu'], asia: ['http://asia'] }
 const random = { next: () => 0 }

@@ -3,9 +3,10 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { v2 } from '@reeve/contract'
 import { Fault } from '@reeve/kit/fault.ts'
 
-export interface PhaseAddress {
+interface PhaseAddress {
   /** `http://host:port` or `https://…`. */
   readonly address: string
   readonly phaseId: string
@@ -13,7 +14,7 @@ export interface PhaseAddress {
   readonly authorities: string
 }
 
-export interface PhaseRequest {
+interface PhaseRequest {
   readonly method: 'GET' | 'PUT' | 'POST'
   /** Appended to the path of the phase. */
   readonly path: string
@@ -128,3 +129,18 @@ function bodyOrThrow({ status, body }: PhaseResponse): Buffer | undefined {
   if (status === 404) throw new Fault(PHASE_OVER, 'the phase is over')
   throw new Fault(PHASE_REJECTED, `the server answered ${status}: ${text}`)
 }
+
+export const RUN_LOG_LIMITS = {
+  /** Longer lines are masked in pieces. */
+  lineChars: 256 * 1024,
+  chunkBytes: 256 * 1024,
+  flushMs: 100,
+  /** Leaves room for the message that the log was truncated. */
+  bytes: v2.RUN_LOG_BYTES_MAX - 1_024,
+} as const
+
+/**
+ * A state is uploaded when its file has been unchanged for `restMs`, and at the latest after
+ * `latestMs`.
+ */
+export const STATE_UPLOAD_TIMES = { lookMs: 250, restMs: 1_000, latestMs: 5_000 } as const

@@ -1,14 +1,16 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+// tidy-allow vendor: names of files that the tool itself reads and writes
+import { access, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { isAbsolute, join, normalize } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createGunzip } from 'node:zlib'
 import type { v2 } from '@reeve/contract'
 import { Fault } from '@reeve/kit/fault.ts'
-import { PHASE_OVER } from './phase-client.ts'
-import { readFileIfExists, type PhaseContext, type PhaseResult } from './phase.ts'
+import { readTar, unpack, UnpackBudget } from '../agent/index.ts'
+import { PHASE_OVER, PHASE_REJECTED, type PhaseClient, STATE_UPLOAD_TIMES } from './phase-client.ts'
+import type { PhaseLog } from './phase-log.ts'
 import { redactPlan } from './redacted-plan.ts'
-import { StateUploader } from './state-push.ts'
-import type { ToolResult } from './tool.ts'
-import { GENERATED_FILE, LOCK_FILE, PLAN_FILE, STATE_FILE } from './tool-files.ts'
-import { unpackConfiguration, writeVariables } from './work-directory.ts'
+import type { Tool, ToolResult } from './tool.ts'
 
 const PRIVATE = { mode: 0o600 }
 
@@ -204,3 +206,179 @@ async function toolOutput(
   if (result.code === 0) return result.output
   throw new Fault('tool-failed', `${args.join(' ')} failed: ${result.errors.slice(0, 500)}`)
 }
+
+/** Settings that the job of a phase passes to its runner. */
+export interface RunnerSettings {
+  readonly address: string
+  readonly phaseId: string
+  /** Path of the planning tool. */
+  readonly tool: string
+  readonly authorities: string
+  readonly taskDirectory: string
+  readonly secretsDirectory: string
+  readonly path: string
+}
+
+/** Context of both phases. */
+export interface PhaseContext {
+  readonly document: v2.PhaseDocument
+  readonly client: PhaseClient
+  readonly log: PhaseLog
+  readonly tool: Tool
+  readonly settings: RunnerSettings
+  readonly environment: Readonly<Record<string, string>>
+  /** Directory into which the configuration is unpacked. */
+  readonly directory: string
+}
+
+/** Result of a phase, without its log. */
+export type PhaseResult = Omit<v2.PhaseFinishRequest, 'logBytes'>
+
+/** Reads a file that may not exist. */
+async function readFileIfExists(path: string): Promise<Buffer | undefined> {
+  return await readFile(path).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return undefined
+    throw thrown
+  })
+}
+
+/** Unpacks the configuration and returns the directory of the root module. */
+async function unpackConfiguration(
+  archive: Uint8Array,
+  directory: string,
+  workingDirectory: string | null,
+): Promise<string> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const tar = Readable.from([archive]).pipe(createGunzip())
+  await unpack(readTar(tar), directory, { budget: new UnpackBudget(archive.length) })
+  const root = rootModule(directory, workingDirectory)
+  await access(root).catch((cause: unknown) => {
+    const message = `The configuration has no directory ${workingDirectory ?? '.'}`
+    throw new Fault('no-directory', message, { cause })
+  })
+  await writeFile(join(root, OVERRIDE_FILE), BACKEND_OVERRIDE, PRIVATE)
+  return root
+}
+
+function rootModule(directory: string, workingDirectory: string | null): string {
+  const path = normalize(workingDirectory ?? '.')
+  if (isAbsolute(path) || path.split('/').includes('..'))
+    throw new Fault('no-directory', `The working directory ${path} leaves the configuration`)
+  return join(directory, path)
+}
+
+/**
+ * Writes the values of input variables to files that override the configuration, and returns the
+ * arguments that name them.
+ */
+async function writeVariables(
+  variables: readonly v2.PhaseVariable[],
+  directory: string,
+): Promise<readonly string[]> {
+  const inputs = variables.filter(({ category }) => category === 'input')
+  const literals = inputs.filter(({ hcl }) => !hcl)
+  const expressions = inputs.filter(({ hcl }) => hcl)
+  const files: string[] = []
+  const write = async (name: string, content: string): Promise<void> => {
+    const path = join(directory, name)
+    await writeFile(path, content, PRIVATE)
+    files.push(`-var-file=${path}`)
+  }
+  if (literals.length > 0)
+    await write(
+      'reeve.tfvars.json',
+      JSON.stringify(Object.fromEntries(literals.map(({ key, value }) => [key, value]))),
+    )
+  if (expressions.length > 0)
+    await write('reeve.tfvars', expressions.map(({ key, value }) => `${key} = ${value}\n`).join(''))
+  return files
+}
+
+/**
+ * Stores the state while an apply changes it: the tool rewrites its file after each resource. A
+ * lost node loses only the changes of the last seconds.
+ */
+class StateUploader {
+  readonly #path: string
+  readonly #client: PhaseClient
+  #stored = ''
+  #latest = ''
+  #latestMs = 0
+  #storedMs = Date.now()
+  #isFinished = false
+  #watching: Promise<void>
+
+  /** `stored` is the state that the server has. */
+  constructor(path: string, client: PhaseClient, stored: string) {
+    this.#path = path
+    this.#client = client
+    this.#stored = stored
+    this.#watching = this.#watch()
+    // `end` reports the error; until then the promise is not awaited.
+    this.#watching.catch(() => undefined)
+  }
+
+  /** Uploads the final state after the tool has ended. Returns why the server rejected it. */
+  async finish(): Promise<string | undefined> {
+    this.#isFinished = true
+    try {
+      await this.#watching
+      await this.#upload(await this.#read())
+      return undefined
+    } catch (thrown) {
+      if (thrown instanceof Fault && thrown.kind === PHASE_REJECTED) return thrown.message
+      throw thrown
+    }
+  }
+
+  async #watch(): Promise<void> {
+    let fingerprint = ''
+    while (!this.#isFinished) {
+      await sleep(STATE_UPLOAD_TIMES.lookMs)
+      const current = await this.#fingerprint()
+      if (current !== fingerprint) {
+        fingerprint = current
+        this.#latest = await this.#read()
+        this.#latestMs = Date.now()
+      }
+      const nowMs = Date.now()
+      const isSettled = nowMs - this.#latestMs >= STATE_UPLOAD_TIMES.restMs
+      const isLate = nowMs - this.#storedMs >= STATE_UPLOAD_TIMES.latestMs
+      if (isSettled || isLate) await this.#upload(this.#latest)
+    }
+  }
+
+  async #upload(state: string): Promise<void> {
+    if (state === this.#stored || !isCompleteState(state)) return
+    await this.#client.send({ method: 'PUT', path: '/state', body: Buffer.from(state) })
+    this.#stored = state
+    this.#storedMs = Date.now()
+  }
+
+  async #fingerprint(): Promise<string> {
+    const stats = await stat(this.#path).catch(() => undefined)
+    return stats === undefined ? '' : `${stats.mtimeMs}/${stats.size}/${stats.ino}`
+  }
+
+  async #read(): Promise<string> {
+    return await readFile(this.#path, 'utf8').catch(() => '')
+  }
+}
+
+/** Reports whether the text is a complete JSON document: the tool may still be writing the file. */
+function isCompleteState(text: string): boolean {
+  try {
+    return text !== '' && typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
+  }
+}
+
+const STATE_FILE = 'terraform.tfstate'
+const LOCK_FILE = '.terraform.lock.hcl'
+const PLAN_FILE = 'reeve.tfplan'
+const GENERATED_FILE = 'generated.tf'
+
+/** Replaces the backend of the configuration, so that the state is a local file. */
+const BACKEND_OVERRIDE = 'terraform {\n  backend "local" {}\n}\n'
+const OVERRIDE_FILE = 'zz_reeve_override.tf'

@@ -3,12 +3,15 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { v2 } from '@reeve/contract'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { toolEnvironment } from './environment.ts'
-import { SecretMasker } from './masking.ts'
-import type { PhaseContext, PhaseResult, RunnerSettings } from './phase.ts'
+import { PhaseLog, SecretMasker } from './phase-log.ts'
+import {
+  applyPhase,
+  type PhaseContext,
+  type PhaseResult,
+  planPhase,
+  type RunnerSettings,
+} from './phases.ts'
 import { PhaseClient, PHASE_OVER } from './phase-client.ts'
-import { PhaseLog } from './phase-log.ts'
-import { applyPhase, planPhase } from './phases.ts'
 import { Tool } from './tool.ts'
 
 const EXIT_FAILURE = 1
@@ -114,4 +117,60 @@ function whenAborted(signal: AbortSignal): Promise<undefined> {
   if (signal.aborted) resolve(undefined)
   signal.addEventListener('abort', () => resolve(undefined), { once: true })
   return promise
+}
+
+/** Variables that would change which programs and settings the tool uses. */
+const RESERVED_VARIABLES =
+  /^(?:TF_CLI_CONFIG_FILE|TF_DATA_DIR|TF_REATTACH_PROVIDERS|LD_.*|PATH|HOME|REEVE_.*)$/
+const ARGUMENT_VARIABLES = /^TF_CLI_ARGS(?:_(?!plan$|apply$).*)?$/
+
+interface EnvironmentInput {
+  readonly document: v2.PhaseDocument
+  readonly home: string
+  /** The settings of the tool. */
+  readonly configFile: string
+  readonly path: string
+}
+
+/**
+ * Returns the environment of the tool: only the PATH of the node, and the variables of the
+ * workspace.
+ */
+function toolEnvironment(parts: EnvironmentInput): Readonly<Record<string, string>> {
+  const { document, home, configFile, path } = parts
+  const { runId, organization, project, workspace } = document
+  const runVariables = {
+    TFC_RUN_ID: runId,
+    TFC_WORKSPACE_NAME: workspace,
+    TFC_WORKSPACE_SLUG: `${organization}/${workspace}`,
+    TFC_PROJECT_NAME: project,
+  }
+  return {
+    ...Object.fromEntries(allowedVariables(document.variables)),
+    ...runVariables,
+    ...Object.fromEntries(
+      Object.entries(runVariables).map(([name, text]) => [`TF_VAR_${name}`, text]),
+    ),
+    PATH: path,
+    HOME: home,
+    TMPDIR: home,
+    TF_IN_AUTOMATION: '1',
+    TF_INPUT: '0',
+    CHECKPOINT_DISABLE: '1',
+    TF_CLI_CONFIG_FILE: configFile,
+  }
+}
+
+function allowedVariables(
+  variables: readonly v2.PhaseVariable[],
+): readonly (readonly [string, string])[] {
+  return variables
+    .filter(({ category }) => category === 'env')
+    .filter(({ key }) => !isReserved(key))
+    .map(({ key, value }) => [key, value] as const)
+}
+
+/** Reports whether a variable of a workspace is withheld from the tool. */
+function isReserved(name: string): boolean {
+  return RESERVED_VARIABLES.test(name) || ARGUMENT_VARIABLES.test(name)
 }

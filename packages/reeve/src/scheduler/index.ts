@@ -1,13 +1,19 @@
-export { explainGroupSteps } from './explain/explain-group.ts'
-export type { ExplainOptions, InstanceStatus } from './explain/explain-group.ts'
-export { changeText } from './explain/changes.ts'
-export { toExplanation } from './explain/explanation.ts'
-export type { ExplanationOptions } from './explain/explanation.ts'
+export {
+  explainGroupSteps,
+  type ExplainOptions,
+  type ExplanationOptions,
+  type InstanceStatus,
+  toExplanation,
+} from './explain/explain-group.ts'
+export { changeText } from './explain/remedies.ts'
 export type { Plan } from './plan.ts'
-export { reconnectDeadlineMs } from './reconcile/disconnect.ts'
-export { STOP_DESCRIPTIONS } from './reconcile/reasons.ts'
+export { reconnectDeadlineMs, STOP_DESCRIPTIONS } from './reconcile/allocation-state.ts'
 export { hasRescheduleAttemptsLeft, isReschedulingEnabled } from './reconcile/reschedule.ts'
 export { schedule, scheduleSteps } from './schedule.ts'
-export type { ClusterView, PlacementSettings, SchedulingContext } from './view.ts'
-export { placeVolume, volumeNodeCheck } from './volumes/place-volume.ts'
-export type { NodeVolumeUsage, VolumePlacement } from './volumes/place-volume.ts'
+export type { ClusterView, PlacementSettings, SchedulingContext } from './cluster-view.ts'
+export {
+  type NodeVolumeUsage,
+  placeVolume,
+  volumeNodeCheck,
+  type VolumePlacement,
+} from './place-volume.ts'

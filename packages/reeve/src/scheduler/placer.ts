@@ -16,29 +16,31 @@ import {
   readyNodesInPoolAndDatacenters,
   isInPoolAndDatacenters,
   type ReadyNodes,
-} from './feasible/base-set.ts'
+} from './feasibility/ready-nodes.ts'
 import {
   firstViolation,
   distinctConstraints,
   type DistinctConstraint,
-} from './feasible/distinct.ts'
-import { newFeasibilityChecker, type FeasibilityChecker } from './feasible/node-filter.ts'
-import { singleWriterConstraints } from './feasible/single-writer.ts'
-import type { FeasibilityRule } from './feasible/node-rules.ts'
-import { canPreempt } from './preempt/can-preempt.ts'
-import { Preemptor, type PreemptionResult } from './preempt/preemption.ts'
+  singleWriterConstraints,
+} from './feasibility/distinct-constraints.ts'
+import {
+  newFeasibilityChecker,
+  type FeasibilityChecker,
+  type FeasibilityRule,
+} from './feasibility/feasibility-rules.ts'
+import { canPreempt, type PreemptionResult, Preemptor } from './preemption/preemptor.ts'
 import { PlannedVictims, type Victim } from './preempt/victim.ts'
-import type { ProposedState } from './proposed.ts'
-import { assignResources } from './rank/assign.ts'
-import { NodeRanker, type Selection } from './rank/candidates.ts'
+import type { ProposedState } from './proposed-state.ts'
+import { assignResources } from './resources/assign-resources.ts'
+import { NodeRanker, type Selection } from './ranking/node-ranker.ts'
 import {
   groupRequirements,
   needsDiscreteResources,
   type GroupRequirements,
-} from './rank/group-ask.ts'
-import { exhaustedDimension } from './rank/room.ts'
-import { PlacementMetricsBuilder } from './rank/seen-nodes.ts'
-import type { PlacementView, PlacementSettings, SchedulingContext } from './view.ts'
+  exhaustedDimension,
+} from './resources/resource-fit.ts'
+import { PlacementMetricsBuilder } from './ranking/placement-metrics.ts'
+import type { PlacementView, PlacementSettings, SchedulingContext } from './cluster-view.ts'
 
 export interface PlacerOptions {
   readonly view: PlacementView

@@ -1,28 +1,26 @@
 import type { Deployment } from '@reeve/contract'
 import type { Steps } from '@reeve/kit/slices.ts'
 import type { PublicNode } from '../model/index.ts'
-import { desiredUpdates } from './annotations.ts'
-import { deploymentFor, GroupPlacer } from './place-changes.ts'
-import { coalescedEvaluationIds } from './outcome.ts'
-import { Placer } from './placer.ts'
-import type { Plan } from './plan.ts'
-import { ProposedState } from './proposed.ts'
-import { STOP_DESCRIPTIONS } from './reconcile/reasons.ts'
-import { reconcileGroup, type ReconcileResult } from './reconcile/reconcile-group.ts'
-import { rowsByGroup } from './reconcile/row-order.ts'
-import { appendClientStatus } from './reconcile/state-history.ts'
-import { UpdateClassifier } from './reconcile/update-kind.ts'
 import {
   addBudgetFollowUp,
+  applyDeployment,
+  desiredUpdates,
+  type EvaluationRun,
   markReconnected,
   markUnknown,
-  applyDeployment,
+  PLACEMENTS_PER_SLICE,
   stopAll,
   stopFields,
   updateInPlace,
-  PLACEMENTS_PER_SLICE,
-  type EvaluationRun,
-} from './run.ts'
+} from './evaluation-run.ts'
+import { deploymentFor, GroupPlacer } from './group-placer.ts'
+import { coalescedEvaluationIds } from './plan-builder.ts'
+import { Placer } from './placer.ts'
+import type { Plan } from './plan.ts'
+import { ProposedState } from './proposed-state.ts'
+import { appendClientStatus, rowsByGroup, STOP_DESCRIPTIONS } from './reconcile/allocation-state.ts'
+import { reconcileGroup, type ReconcileResult } from './reconcile/reconcile-group.ts'
+import { UpdateClassifier } from './reconcile/job-versions.ts'
 
 /** Schedules a service or batch job: `count` allocations of each group on the best nodes. */
 export function* scheduleService(run: EvaluationRun): Steps<Plan> {

@@ -1,28 +1,27 @@
 import type { Deployment, TaskGroup, Trigger } from '@reeve/contract'
 import type { Steps } from '@reeve/kit/slices.ts'
 import type { PublicNode } from '../model/index.ts'
-import { desiredUpdates } from './annotations.ts'
-import { isInPoolAndDatacenters } from './feasible/base-set.ts'
-import { deploymentFor, GroupPlacer } from './place-changes.ts'
-import { Placer } from './placer.ts'
-import type { Plan } from './plan.ts'
-import { ProposedState } from './proposed.ts'
-import { STOP_DESCRIPTIONS } from './reconcile/reasons.ts'
-import { reconcileSystemGroup } from './reconcile/reconcile-nodes.ts'
-import type { ReconcileResult } from './reconcile/reconcile-group.ts'
-import { rowsByGroup } from './reconcile/row-order.ts'
-import { UpdateClassifier } from './reconcile/update-kind.ts'
 import {
   addBudgetFollowUp,
+  applyDeployment,
+  desiredUpdates,
+  type EvaluationRun,
   markReconnected,
   markUnknown,
-  applyDeployment,
+  PLACEMENTS_PER_SLICE,
   stopAll,
   stopFields,
   updateInPlace,
-  PLACEMENTS_PER_SLICE,
-  type EvaluationRun,
-} from './run.ts'
+} from './evaluation-run.ts'
+import { isInPoolAndDatacenters } from './feasibility/ready-nodes.ts'
+import { deploymentFor, GroupPlacer } from './group-placer.ts'
+import { Placer } from './placer.ts'
+import type { Plan } from './plan.ts'
+import { ProposedState } from './proposed-state.ts'
+import { rowsByGroup, STOP_DESCRIPTIONS } from './reconcile/allocation-state.ts'
+import { reconcileSystemGroup } from './reconcile/reconcile-system-group.ts'
+import type { ReconcileResult } from './reconcile/reconcile-group.ts'
+import { UpdateClassifier } from './reconcile/job-versions.ts'
 
 /** Schedules a system or sysbatch job: each group on every feasible node. */
 export function* scheduleSystem(run: EvaluationRun): Steps<Plan> {

@@ -1,17 +1,15 @@
 import type { Evaluation, Trigger } from '@reeve/contract'
 import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import { isParent } from '../model/index.ts'
-import { isSystemJob } from './job-kind.ts'
-import { PlanBuilder } from './outcome.ts'
-import { PlacementBudget } from './placement-budget.ts'
+import { type ClusterView, isSystemJob, type SchedulingContext } from './cluster-view.ts'
+import { PlanBuilder } from './plan-builder.ts'
+import { markStoppedAsLost, PlacementBudget, stopAll } from './evaluation-run.ts'
 import type { Plan } from './plan.ts'
-import { STOP_DESCRIPTIONS } from './reconcile/reasons.ts'
-import { RepairVersions } from './reconcile/repair-versions.ts'
-import { deploymentStateOf } from './reconcile/rollout.ts'
-import { markStoppedAsLost, stopAll } from './run.ts'
+import { STOP_DESCRIPTIONS } from './reconcile/allocation-state.ts'
+import { RepairVersions } from './reconcile/job-versions.ts'
+import { deploymentStateOf } from './reconcile/deployment-state.ts'
 import { scheduleService } from './schedule-service.ts'
 import { scheduleSystem } from './schedule-system.ts'
-import type { ClusterView, SchedulingContext } from './view.ts'
 
 /**
  * Computes the plan for the job of one evaluation. Pure: the view is not changed, and equal inputs

@@ -1,7 +1,7 @@
 import type { AuditActor, AuditRecord, AuditVia } from '@reeve/contract'
 import type { Change, AuditSubject, Stamp } from './change.ts'
 import type { Commit } from './commit.ts'
-import type { TableName } from './tables.ts'
+import type { TableName } from './schema/tables.ts'
 
 /**
  * Maximum number of resource IDs and of command arguments in one record; a write may touch a

@@ -1,5 +1,5 @@
 import type { CheckpointRow } from './engine.ts'
-import type { Table } from './table.ts'
+import type { Table } from './table/table.ts'
 
 /**
  * Rows written between two checkpoint positions. Each position costs the embedded engine several

@@ -1,7 +1,7 @@
-import { decodeCommit } from './codec.ts'
+import { decodeCommit } from './commit-codec.ts'
 import type { Commit } from './commit.ts'
 import type { StorageEngine } from './engine.ts'
-import { jsonLength } from './row-text.ts'
+import { jsonLength } from './table/row-json.ts'
 
 /**
  * Commits kept in memory for stream readers that are nearly up to date; older ones are read from

@@ -1,5 +1,5 @@
 import type { StringChunks } from '@reeve/kit/string-chunks.ts'
-import type { StoredRow } from './stored-row.ts'
+import type { StoredRow } from './commit.ts'
 
 /**
  * Storage engine port of the store. The log of commits is the source of truth; stored rows are its
@@ -111,7 +111,7 @@ export interface CheckpointPosition {
 export interface LogEntry {
   readonly index: number
   readonly timeMs: number
-  /** The encoded commit (state/codec.ts). */
+  /** The encoded commit (state/commit-codec.ts). */
   readonly text: string
   /** Large values written beside the log in the same atomic step; undefined deletes. */
   readonly blobs: readonly BlobChange[]

@@ -1,6 +1,6 @@
 import type { EventTopic, EventType, GovernanceTopic } from '@reeve/contract'
 import type { CommittedRow, EventRef } from './commit.ts'
-import type { TableName } from './tables.ts'
+import type { TableName } from './schema/tables.ts'
 
 /** Cause of a commit, as an event type. */
 export type Cause = EventType

@@ -4,9 +4,9 @@ import {
   type RowSplit,
   type RowJson,
   type EncodedRow,
-} from './row-text.ts'
-import type { RowIndexes } from './stored-row.ts'
-import type { RowIndexFields } from './table.ts'
+} from './table/row-json.ts'
+import type { RowIndexes } from './commit.ts'
+import type { RowIndexFields } from './table/table.ts'
 
 /** A row as passed by the caller, as stored, and encoded. */
 interface EncodedInput extends EncodedRow {

@@ -1,17 +1,23 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { assert, Fault } from '@reeve/kit/fault.ts'
 import { auditRecord, type CommitAuthor, type CommitObserver } from './audit-entry.ts'
-import { decodeCommit } from './codec.ts'
-import { newBatch, type Batch } from './batch.ts'
-import { isDelete, put, type Change, type AuditSubject, type Stamp } from './change.ts'
+import { CommitEntry, decodeCommit } from './commit-codec.ts'
+import {
+  newBatch,
+  type Batch,
+  isDelete,
+  put,
+  type Change,
+  type AuditSubject,
+  type Stamp,
+} from './change.ts'
 import { CheckpointParts } from './checkpoint-parts.ts'
-import { CommitEntry } from './commit-entry.ts'
-import { RowReplayer } from './committed-rows.ts'
+import { RowReplayer } from './replay.ts'
 import type { Commit, CommittedRow } from './commit.ts'
 import { isRecoverable, type BlobChange, type LogEntry, type StorageEngine } from './engine.ts'
 import { commitEvents, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
-import { NamespaceIndexes, type NamespaceScope } from './namespace-indexes.ts'
+import { NamespaceIndexes, type NamespaceScope, Watches } from './watches.ts'
 import { RowEncoder } from './row-writer.ts'
 import {
   createTables,
@@ -19,10 +25,9 @@ import {
   type TableName,
   type TableObserver,
   type Tables,
-} from './tables.ts'
-import { UNSPLIT } from './row-text.ts'
-import { cachedEncoding, type Table, type Undo } from './table.ts'
-import { Watches } from './watches.ts'
+} from './schema/tables.ts'
+import { UNSPLIT } from './table/row-json.ts'
+import { cachedEncoding, type Table, type Undo } from './table/table.ts'
 
 export { put, remove, type Change, type Stamp } from './change.ts'
 

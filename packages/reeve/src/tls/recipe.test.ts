@@ -4,8 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
-import { DEFAULT_CIPHER_SUITES } from './ciphers.ts'
-import { loadTls } from './tls.ts'
+import { DEFAULT_CIPHER_SUITES, loadTls } from './tls-credentials.ts'
 
 const PAGE = join(import.meta.dirname, '../../../../docs/how-to/tls.md')
 const isInstalled = spawnSync('openssl', ['version']).stdout?.toString().startsWith('OpenSSL 3')

@@ -2,15 +2,15 @@ import type { Caller } from '../acl/index.ts'
 import type { RuleAliases } from '../compat/index.ts'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
+import { runInSlices, type Steps } from '@reeve/kit/slices.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
-import type { OffsetAt } from '../model/index.ts'
+import { LIMITS, type OffsetAt } from '../model/index.ts'
 import type { PolicyEngine } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
 import type { Author, Store } from '../state/index.ts'
-import type { TenantConcurrencyLimiter } from '../threads/index.ts'
+import type { TaskOrigin, TenantConcurrencyLimiter } from '../threads/index.ts'
 import type { JobPolicyEvaluator } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
-import type { Sealer } from './sealer.ts'
 
 /** Access to the other regions for use cases. */
 export interface RemoteRegions {
@@ -35,7 +35,7 @@ export interface RegionResponse {
   readonly errorCode: string
 }
 
-export interface RegionRequest {
+interface RegionRequest {
   readonly method: string
   /** Path and query. */
   readonly url: string
@@ -63,7 +63,7 @@ export interface EvaluationQueue {
 }
 
 /** Log for failures that no response reports. */
-export interface WorkloadLog {
+interface WorkloadLog {
   error(fields: object, message: string): void
 }
 
@@ -128,4 +128,43 @@ export interface WorkloadContext {
   readonly tracer?: Tracer | undefined
   /** Reads the operator's bootstrap reset file; undefined if there is none. */
   readonly readBootstrapReset: () => Promise<string | undefined>
+}
+
+/** The origin of a use case's work, for sharing the event loop fairly. */
+export interface WorkOrigin extends TaskOrigin {
+  /** Yields the event loop; resolves when this work may continue. */
+  readonly nextTurn: () => Promise<void>
+  /** Monotonic time for slices; that of the process unless a simulation has its own. */
+  readonly monotonicMs?: () => number
+}
+
+/** Runs the steps in slices, so that they do not delay other requests. */
+export function inSlices<T>(
+  steps: Steps<T>,
+  { nextTurn, monotonicMs = () => performance.now() }: WorkOrigin,
+  beforeFirstTurn: () => void = () => undefined,
+): Promise<T> {
+  return runInSlices(steps, {
+    nextTurn,
+    monotonicMs,
+    sliceMs: LIMITS.sliceMsMax,
+    beforeFirstTurn,
+  })
+}
+
+/**
+ * Protects secrets in storage. Token secrets must be found by hash and shown again to permitted
+ * callers, so they are stored hashed and sealed with a key that is stored separately from the data.
+ */
+export interface Sealer {
+  /** Deterministic one-way hash for lookups. */
+  hash(secret: string): string
+  /** Encrypts a secret; only `open` with the same key decrypts it. */
+  seal(secret: string): string
+  /** Throws a Fault if it was sealed with another key. */
+  open(sealed: string): string
+  /** Encrypts bytes. */
+  sealBytes(bytes: Uint8Array): Uint8Array
+  /** Throws a Fault if it was sealed with another key. */
+  openBytes(sealed: Uint8Array): Uint8Array
 }

@@ -14,7 +14,7 @@ import {
 } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 import { stringMap } from './text-map.ts'
-import { findRemoteUsage, formatUsage } from './uses-elsewhere.ts'
+import { findRemoteUsage, formatUsage } from './remote-regions.ts'
 
 export const NAMESPACE_NOT_FOUND: Refusal = refusal('namespace-not-found', 'Namespace not found')
 

@@ -6,7 +6,7 @@ import { refusal, type Refusal } from '../model/index.ts'
 import { put, remove, type Author, type Store } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 import { stringMap } from './text-map.ts'
-import { findRemoteUsage, formatUsage } from './uses-elsewhere.ts'
+import { findRemoteUsage, formatUsage } from './remote-regions.ts'
 
 export const NODE_POOL_NOT_FOUND: Refusal = refusal('node-pool-not-found', 'node pool not found')
 

@@ -11,7 +11,7 @@ import {
   tryParseJson,
   stringAt,
   numberAt,
-} from '../../src/drivers/docker/engine.ts'
+} from '../../src/drivers/docker/engine-client.ts'
 import { EngineProxy } from '../build/engine-proxy.ts'
 import { Podman, podmanUnavailable, TEST_IMAGE } from '../build/podman.ts'
 import { until } from '../build/until.ts'

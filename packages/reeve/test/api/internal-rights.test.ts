@@ -10,7 +10,7 @@ import {
   type NodeRegistration,
 } from '@reeve/contract'
 import { WebSocket, type ClientOptions } from 'ws'
-import { httpTlsOptions } from '../../src/main/port-security.ts'
+import { httpTlsOptions } from '../../src/main/tls-wiring.ts'
 import { put } from '../../src/state/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { aTls, certificate, type Holder } from '../build/certificates.ts'

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
 import { REJECTION_PACE } from '../../src/http/pipeline/rate-limit.ts'
-import { CHUNK_LIMITS } from '../../src/http/transport/chunk-guard.ts'
+import { CHUNK_LIMITS } from '../../src/http/transport/pipelining.ts'
 import { execClient, execPath } from './exec-client.ts'
 import { createTestServer, IS_PLAIN_HTTP } from './harness.ts'
 

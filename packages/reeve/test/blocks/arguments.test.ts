@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { JOB } from '../../src/jobspec/schema/job.ts'
-import type { BlockMapping } from '../../src/jobspec/schema/table.ts'
+import type { BlockMapping } from '../../src/jobspec/schema/block-mapping.ts'
 import { DESCRIPTIVE, ELSEWHERE, REJECTED, WARNED } from './arguments.ts'
 import { OBSERVATIONS } from './observations.ts'
 

@@ -13,7 +13,7 @@ interface Elsewhere {
 
 export const ELSEWHERE: readonly Elsewhere[] = [
   {
-    file: 'src/scheduler/preempt/preemption.test.ts',
+    file: 'src/scheduler/preemption/preemptor.test.ts',
     test: 'one who is ten less important',
     arguments: 'job.priority',
   },
@@ -38,23 +38,23 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'affinity.attribute affinity.value affinity.weight',
   },
   {
-    file: 'src/scheduler/sticky-volumes.test.ts',
+    file: 'src/scheduler/group-placer.test.ts',
     test: 'placement: numa is required nowhere',
     arguments: 'numa.affinity',
   },
   {
-    file: 'src/model/constraint/operand.test.ts',
+    file: 'src/model/constraint/constraint.test.ts',
     test: 'operand: ${left} ${operand} ${right} is ${meets}',
     arguments:
       'affinity.operator affinity.version affinity.semver affinity.regexp affinity.set_contains affinity.set_contains_any affinity.set_contains_all',
   },
   {
-    file: 'src/scheduler/rank/spread.test.ts',
+    file: 'src/scheduler/ranking/node-scores.test.ts',
     test: 'targets that are not reached yet',
     arguments: 'spread.attribute target.percent',
   },
   {
-    file: 'src/scheduler/rank/spread.test.ts',
+    file: 'src/scheduler/ranking/node-scores.test.ts',
     test: 'spreads count by their weights',
     arguments: 'spread.weight',
   },
@@ -75,12 +75,12 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'resources.memory_max',
   },
   {
-    file: 'src/scheduler/rank/ports.test.ts',
+    file: 'src/scheduler/resources/port-allocator.test.ts',
     test: 'one of a host network that the node lacks',
     arguments: 'port.host_network',
   },
   {
-    file: 'src/scheduler/rank/ports.test.ts',
+    file: 'src/scheduler/resources/port-allocator.test.ts',
     test: 'one that may collide',
     arguments: 'port.ignore_collision',
   },
@@ -90,17 +90,17 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'device.count',
   },
   {
-    file: 'src/agent/template/template-hook.test.ts',
+    file: 'src/agent/template/template-manager.test.ts',
     test: 'a signal is sent once for several changes; noop and once do nothing',
     arguments: 'template.once',
   },
   {
-    file: 'src/agent/template/template-hook.test.ts',
+    file: 'src/agent/template/template-manager.test.ts',
     test: 'a text that cannot be rendered later leaves the old one, and is told',
     arguments: 'template.error_on_missing_key',
   },
   {
-    file: 'src/agent/template/template-hook.test.ts',
+    file: 'src/agent/template/template-manager.test.ts',
     test: 'a restart wins over a signal',
     arguments: 'template.splay',
   },
@@ -115,43 +115,43 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'check.port check.address_mode',
   },
   {
-    file: 'src/agent/services/probe.test.ts',
+    file: 'src/agent/services/check-probe.test.ts',
     test: 'an http check sends its method, headers, path and body',
     arguments: 'check.body',
   },
   {
-    file: 'src/agent/services/probe.test.ts',
+    file: 'src/agent/services/check-probe.test.ts',
     test: 'an https check asks for a certificate that is trusted, unless it is told not to',
     arguments: 'check.protocol check.tls_skip_verify',
   },
   {
-    file: 'src/agent/services/probe.test.ts',
+    file: 'src/agent/services/check-probe.test.ts',
     test: 'a check over TLS names the server that it asks for',
     arguments: 'check.tls_server_name check.grpc_use_tls',
   },
   {
-    file: 'src/agent/services/probe.test.ts',
+    file: 'src/agent/services/check-probe.test.ts',
     test: 'a grpc check of a service that ${name} is ${outcome}',
     arguments: 'check.grpc_service',
   },
   {
-    file: 'src/agent/services/check-state.test.ts',
+    file: 'src/agent/services/check-runner.test.ts',
     test: 'check ${JSON.stringify(fields)} after "${looks}" is ${status}',
     arguments:
       'check.on_update check.success_before_passing check.failures_before_critical service.on_update',
   },
   {
-    file: 'src/agent/services/check-state.test.ts',
+    file: 'src/agent/services/check-runner.test.ts',
     test: 'as often as it may',
     arguments: 'check_restart.limit',
   },
   {
-    file: 'src/agent/services/check-state.test.ts',
+    file: 'src/agent/services/check-runner.test.ts',
     test: 'in its grace',
     arguments: 'check_restart.grace',
   },
   {
-    file: 'src/agent/services/check-state.test.ts',
+    file: 'src/agent/services/check-runner.test.ts',
     test: 'with ignored ones',
     arguments: 'check_restart.ignore_warnings',
   },
@@ -181,17 +181,17 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'update.max_parallel',
   },
   {
-    file: 'src/control/deployment/decide-deployment.test.ts',
+    file: 'src/control/decide-deployment.test.ts',
     test: 'fails when its time is over',
     arguments: 'update.progress_deadline',
   },
   {
-    file: 'src/control/deployment/decide-deployment.test.ts',
+    file: 'src/control/decide-deployment.test.ts',
     test: "deployment: a group ${AutoRevert ? 'that asks' : 'that does not ask'} to be reverted",
     arguments: 'update.auto_revert',
   },
   {
-    file: 'src/control/deployment/decide-deployment.test.ts',
+    file: 'src/control/decide-deployment.test.ts',
     test: 'deployment: healthy canaries that promote themselves are promoted',
     arguments: 'update.auto_promote',
   },
@@ -201,12 +201,12 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'update.canary',
   },
   {
-    file: 'src/control/drain/decide-drain.test.ts',
+    file: 'src/control/decide-drain.test.ts',
     test: 'drain: never leaves a service with fewer healthy ones than it may miss',
     arguments: 'migrate.max_parallel',
   },
   {
-    file: 'src/control/drain/decide-drain.test.ts',
+    file: 'src/control/decide-drain.test.ts',
     test: 'drain: one whose node does not say is healthy after min_healthy_time',
     arguments: 'migrate.min_healthy_time',
   },
@@ -231,7 +231,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'disconnect.reconcile',
   },
   {
-    file: 'src/agent/allocation/alone-watch.test.ts',
+    file: 'src/agent/allocation/heartbeat-stop.test.ts',
     test: 'alone: what asks for it ends that long after a server was heard, all else goes on',
     arguments: 'disconnect.stop_on_client_after',
   },
@@ -251,12 +251,12 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'ephemeral_disk.size',
   },
   {
-    file: 'src/scheduler/sticky-volumes.test.ts',
+    file: 'src/scheduler/group-placer.test.ts',
     test: 'placement: a sticky volume binds a new instance to the node of the one before',
     arguments: 'volume.sticky',
   },
   {
-    file: 'src/agent/task/volume-hook.test.ts',
+    file: 'src/agent/task/task-hooks.test.ts',
     test: 'each allocation has its own',
     arguments: 'volume.per_alloc',
   },
@@ -296,7 +296,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'strategy.on_failure',
   },
   {
-    file: 'src/model/job/region-job.test.ts',
+    file: 'src/model/deployment/multiregion.test.ts',
     test: 'a job in a region: the region rules datacenters, pool, meta and counts that are not set',
     arguments: 'region.count region.datacenters region.node_pool region.meta',
   },

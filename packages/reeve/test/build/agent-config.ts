@@ -5,7 +5,7 @@ import { loadConfig, type LoadedConfig } from '../../src/main/config/load-config
 import type { HostInfo } from '../../src/main/config/option.ts'
 import type { OptionName } from '../../src/main/config/options.ts'
 import type { ConfigProblem } from '../../src/main/config/problem.ts'
-import type { Environment } from '../../src/main/config/read-texts.ts'
+import type { Environment } from '../../src/main/config/read-flags-and-env.ts'
 
 export const hostFacts: HostInfo = {
   hostName: 'host1',

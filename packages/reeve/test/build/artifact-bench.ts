@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { DiskReservation } from '../../src/agent/artifact/allocation-disk.ts'
+import type { DiskReservation } from '../../src/agent/artifact/disk-budget.ts'
 import {
   fetchArtifact,
   type ArtifactRequest,

@@ -1,5 +1,9 @@
 import type { ServiceRegistration } from '@reeve/contract'
-import type { ServiceCatalog, ServiceName, VariableItems } from '../../src/agent/catalog.ts'
+import type {
+  ServiceCatalog,
+  ServiceName,
+  VariableItems,
+} from '../../src/agent/services/catalog-client.ts'
 
 /** A catalog in memory: tells each watcher what is there, and again when it is set. */
 export class FakeCatalog implements ServiceCatalog {

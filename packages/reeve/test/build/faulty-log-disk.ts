@@ -1,8 +1,4 @@
-import {
-  SYSTEM_LOG_DISK,
-  type LogDisk,
-  type LogHandle,
-} from '../../src/storage/embedded/log/log-disk.ts'
+import { SYSTEM_LOG_DISK, type LogDisk, type LogHandle } from '../../src/storage/durable-file.ts'
 
 interface FaultyDisk extends LogDisk {
   /** Calls that wrote, synced or removed something so far. */

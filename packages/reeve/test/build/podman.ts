@@ -8,7 +8,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getuid, kill } from 'node:process'
-import { EngineClient, isSuccess } from '../../src/drivers/docker/engine.ts'
+import { EngineClient, isSuccess } from '../../src/drivers/docker/engine-client.ts'
 import { EngineProxy } from './engine-proxy.ts'
 import { until } from './until.ts'
 

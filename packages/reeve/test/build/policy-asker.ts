@@ -1,4 +1,4 @@
-import { WorkerTaskHandler } from '../../src/judging/judging-task.ts'
+import { WorkerTaskHandler } from '../../src/judging/worker-tasks.ts'
 import { InProcessEngine, type PolicyEngine } from '../../src/policy/index.ts'
 
 /**

@@ -10,8 +10,8 @@ import {
   findPostgres,
   type Account,
   type PostgresPrograms,
+  findPackagedPostgres,
 } from '../../src/main/dev-cluster/find-postgres.ts'
-import { findPackagedPostgres } from '../../src/main/dev-cluster/packaged-postgres.ts'
 import { installation } from '../../src/main/installation.ts'
 
 const START_MS_MAX = 120_000

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { withGlobalFlags } from '../../src/cli/command-flags.ts'
+import { withGlobalFlags } from '../../src/cli/global-flags.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))

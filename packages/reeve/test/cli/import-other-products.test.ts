@@ -4,9 +4,8 @@ import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import { createClient } from '@reeve/sdk'
 import { createNodeFetch } from '../../src/cli/node-fetch.ts'
-import { PEER_NAMES } from '../../src/cli/import/peer-names.ts'
+import { createSourceFetch, PEER_NAMES } from '../../src/cli/import/source.ts'
 import { readWorkload } from '../../src/cli/import/workload-inventory.ts'
-import { createSourceFetch } from '../../src/cli/import/source-fetch.ts'
 
 type Answers = (request: IncomingMessage, response: ServerResponse) => void
 

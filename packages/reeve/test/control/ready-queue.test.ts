@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evaluation } from '@reeve/contract'
-import { ReadyQueue } from '../../src/control/ready-queue.ts'
+import { ReadyQueue } from '../../src/control/evaluation-broker.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { aJob, anEvaluation } from '../build/index.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'

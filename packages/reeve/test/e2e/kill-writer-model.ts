@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { LogEntry, StorageEngine } from '../../src/state/index.ts'
-import { joinStoredRow } from '../../src/state/stored-row.ts'
+import { joinStoredRow } from '../../src/state/commit.ts'
 
 /**
  * What the killed writer writes, as a function of the index alone, so that a reader can say what

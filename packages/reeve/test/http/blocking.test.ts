@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ParkedQueries, waitMs } from '../../src/http/pipeline/blocking.ts'
-import { WaitHandle } from '../../src/http/lifecycle.ts'
+import { WaitHandle } from '../../src/http/transport/shutdown.ts'
 import { QueryError } from '../../src/http/query.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { aNamespace, aStore, turn, write } from '../build/store.ts'

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { argv, stdout } from 'node:process'
 import { systemClock } from '../build/agent.ts'
-import { ExitWatcher } from '../../src/drivers/native/exit-watch.ts'
+import { ExitWatcher } from '../../src/drivers/native/exit-watcher.ts'
 
 /** More than a look at one record takes. */
 const READS = 50

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BridgeNetwork } from '../../src/agent/network/bridge-network.ts'
-import { toBridgeSettings } from '../../src/agent/network/bridge-rules.ts'
+import { toBridgeSettings } from '../../src/agent/network/firewall.ts'
 import { SILENT_LOG } from '../build/agent.ts'
 import { until } from '../build/until.ts'
 import {

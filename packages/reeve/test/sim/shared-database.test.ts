@@ -1,7 +1,7 @@
 import { DatabaseLink } from '../../sim/cluster/database-link.ts'
 import { SharedDatabase } from '../../sim/cluster/shared-database.ts'
 import { SimProcess } from '../../sim/cluster/sim-process.ts'
-import { RandomStream } from '../../sim/draws.ts'
+import { RandomStream } from '../../sim/random-stream.ts'
 import { VirtualClock } from '../../sim/virtual-clock.ts'
 import { leaseStoreSuite } from '../suites/lease-store.ts'
 import { storageEngineSuite } from '../suites/storage-engine.ts'

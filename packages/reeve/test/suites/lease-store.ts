@@ -9,7 +9,7 @@ export interface LeaseHome {
   readonly pass: (ms: number) => void | Promise<void>
 }
 
-/** What every lease promises: the comments of `cluster/lease-store.ts`, one by one. */
+/** What every lease promises: the comments of `cluster/lease.ts`, one by one. */
 export function leaseStoreSuite(
   name: string,
   makeHome: (t: TestContext) => LeaseHome | Promise<LeaseHome>,

@@ -9,7 +9,7 @@ export interface RollHome {
   readonly pass: (ms: number) => void | Promise<void>
 }
 
-/** What every roll promises: the comments of `cluster/roll-store.ts`, one by one. */
+/** What every roll promises: the comments of `cluster/server-registry.ts`, one by one. */
 export function rollStoreSuite(
   name: string,
   makeHome: (t: TestContext) => RollHome | Promise<RollHome>,

@@ -4,7 +4,7 @@ import { open as openHandle, readFile, writeFile, type FileHandle } from 'node:f
 import type { Readable } from 'node:stream'
 import { test, type TestContext } from 'node:test'
 import type { ExecSession, RunningTask, TaskDriver, TaskLaunch } from '../../src/agent/index.ts'
-import { listLogNumbers } from '../../src/drivers/logs/log-sequence.ts'
+import { listLogNumbers } from '../../src/drivers/rotating-log.ts'
 import { until } from '../build/until.ts'
 
 /** A driver that runs programs, and what it cannot do here. */

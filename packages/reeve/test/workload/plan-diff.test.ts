@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { annotateDiff, diffJobs } from '../../src/model/index.ts'
-import { isDestructiveUpdate } from '../../src/scheduler/reconcile/update-kind.ts'
+import { isDestructiveUpdate } from '../../src/scheduler/reconcile/job-versions.ts'
 import { changedAt, fullJob, leafPaths } from '../build/full-job.ts'
 
 test('plan diff: what it says of a change of a task is what the scheduler does', () => {

@@ -1,7 +1,7 @@
 import { governance, headers as HEADERS, type RouteInfo } from '../called-routes.ts'
 import { parseAddress, type PathValues, type QueryValues } from './address.ts'
 import { LIMITS } from '../limits.ts'
-import type { ResponseHeaders, CallOptions, RawBody } from '../route-types.ts'
+import type { ResponseHeaders, CallOptions, RawBody, Reply } from '../route-types.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 
 export interface ClientOptions {
@@ -168,7 +168,7 @@ export function requestBody({ route, request }: Call): FetchBody | undefined {
   return toFetchBody(body as RawBody)
 }
 
-export type FetchBody = Exclude<RawBody, Uint8Array> | Uint8Array<ArrayBuffer>
+type FetchBody = Exclude<RawBody, Uint8Array> | Uint8Array<ArrayBuffer>
 
 /** `fetch` rejects shared memory, which could change during the transfer. */
 function toFetchBody(body: RawBody): FetchBody {
@@ -176,4 +176,27 @@ function toFetchBody(body: RawBody): FetchBody {
   // TypeScript does not narrow the array when its buffer is narrowed.
   if (body.buffer instanceof ArrayBuffer) return body as Uint8Array<ArrayBuffer>
   return Uint8Array.from(body)
+}
+
+/** Assigned to each call by the server, unless the caller sent one. */
+const REQUEST_ID = 'x-request-id'
+
+/** Returns the metadata that response headers carry about the state that was read. */
+export function readStateHeaders(
+  headers: ResponseHeaders,
+): Omit<Reply<unknown>, 'data' | 'status' | 'headers'> {
+  const knownLeader = headers.get(HEADERS.knownLeader)
+  return {
+    index: integerHeader(headers, HEADERS.index),
+    nextToken: headers.get(HEADERS.nextToken) || undefined,
+    knownLeader: knownLeader === null ? undefined : knownLeader === 'true',
+    lastContact: integerHeader(headers, HEADERS.lastContact),
+    requestId: headers.get(REQUEST_ID) ?? undefined,
+  }
+}
+
+/** Returns a header as a whole number ≥ 0; undefined if it is absent or invalid. */
+function integerHeader(headers: ResponseHeaders, name: string): number | undefined {
+  const text = headers.get(name) ?? ''
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }

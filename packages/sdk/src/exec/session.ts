@@ -1,13 +1,12 @@
 import type { ExecHandshake, ExecRequestFrame, ExecResponseFrame, TtySize } from '@reeve/contract'
 import { urlPathOf } from '../call/address.ts'
-import { base64FromBytes, bytesFromBase64 } from '../base64.ts'
+import { base64FromBytes, bytesFromBase64 } from '../bytes.ts'
 import { queryWithDefaults, type Call, type Connection } from '../call/connection.ts'
-import { execVersion } from '../called-routes.ts'
+import { execAllocation, execVersion } from '../called-routes.ts'
 import { startDeadline } from '../call/deadline.ts'
 import { ExecError } from '../errors.ts'
-import { ExecOutput } from './output.ts'
-import type { ExecInput, ExecSession } from './types.ts'
-import { silenceError, timeoutError, socketError, invalidResponseError } from '../call/failures.ts'
+import type { ExecInput, ExecSession } from '../route-types.ts'
+import { silenceError, timeoutError, socketError, invalidResponseError } from '../call/errors.ts'
 import { LIMITS } from '../limits.ts'
 import { pause } from '../timing.ts'
 
@@ -217,4 +216,86 @@ function parseFrame(text: string): ExecResponseFrame | undefined {
     if (error instanceof SyntaxError) return undefined
     throw error
   }
+}
+
+/**
+ * An output stream of a command as an async iterable. It buffers unread bytes; leaving the loop
+ * drops them. It supports one reader: a second loop continues where the first one stopped.
+ */
+class ExecOutput implements AsyncIterable<Uint8Array> {
+  #unread: Uint8Array[] = []
+  #unreadBytes = 0
+  #isOver = false
+  #failure: Error | undefined
+  #notifyReader: (() => void) | undefined
+
+  get unreadBytes(): number {
+    return this.#unreadBytes
+  }
+
+  push(bytes: Uint8Array): void {
+    if (this.#isOver || bytes.length === 0) return
+    this.#unread.push(bytes)
+    this.#unreadBytes += bytes.length
+    this.#notifyReader?.()
+  }
+
+  /** Ends the output. An error is thrown after the unread bytes. */
+  end(failure?: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#failure = failure
+    this.#notifyReader?.()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const unread = this.#unread
+        this.#unread = []
+        for (const bytes of unread) {
+          this.#unreadBytes -= bytes.length
+          yield bytes
+        }
+        if (this.#unread.length > 0) continue
+        if (this.#isOver) break
+        await new Promise<void>((resolve) => (this.#notifyReader = resolve))
+      }
+    } finally {
+      this.#isOver = true
+      this.#unread = []
+      this.#unreadBytes = 0
+    }
+    if (this.#failure !== undefined) throw this.#failure
+  }
+}
+
+export interface ExecRequest {
+  /** Full ID of the allocation. */
+  readonly allocId: string
+  readonly task: string
+  /** The command and its arguments; it runs without a shell. */
+  readonly command: readonly string[]
+  /** Allocates a terminal; stderr is merged into stdout then. */
+  readonly tty?: boolean | undefined
+  /** Size of the terminal. */
+  readonly size?: TtySize | undefined
+  readonly namespace?: string | undefined
+  readonly region?: string | undefined
+  /** Ends the session and the command. */
+  readonly signal?: AbortSignal | undefined
+  /** Timeout for opening the session. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** Runs a command inside a task. */
+export async function execute(connection: Connection, request: ExecRequest): Promise<ExecSession> {
+  const { allocId, task, command, tty, size, namespace, region, signal, timeoutMs } = request
+  const query = { task, command: JSON.stringify(command), tty, namespace, region }
+  const session = await openSession(connection, {
+    route: execAllocation,
+    request: { params: { alloc_id: allocId }, query, signal, timeoutMs },
+  })
+  if (size !== undefined) session.resize(size)
+  return session
 }

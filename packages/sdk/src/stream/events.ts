@@ -9,10 +9,9 @@ import type {
 import type { Call, Connection } from '../call/connection.ts'
 import { streamEvents } from '../called-routes.ts'
 import { ConnectionError } from '../errors.ts'
-import { jsonObjects } from './json-stream.ts'
+import { jsonObjects, splitLines } from './json-stream.ts'
 import { LIMITS } from '../limits.ts'
 import { Retries, type RetryOptions } from '../retry.ts'
-import { splitLines } from './splitters.ts'
 
 type TopicName = EventTopic | keyof typeof EVENT_TOPIC_ALIASES | typeof ANY_TOPIC
 

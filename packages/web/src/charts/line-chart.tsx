@@ -1,8 +1,8 @@
 import { useEffect, useEffectEvent, useRef } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { formatClock } from '../parts/time.ts'
-import { useRedraw } from '../parts/use-redraw.ts'
+import { formatClock } from '../format.ts'
+import { useRedraw } from '../components/canvas.ts'
 import type { Columns } from './samples.ts'
 
 export interface LineChartProps {

@@ -2,8 +2,6 @@ import type { Query, QueryClient } from '@tanstack/react-query'
 import type { Event, EventTopic } from '@reeve/contract'
 import { ApiError, ConnectionError, type EventsRequest } from '@reeve/sdk'
 import type { Api } from '../session/api.ts'
-import { pause } from './pause.ts'
-import { isWatched, type Watch } from './watch.ts'
 
 /**
  * - `connecting`: nothing was received yet.
@@ -205,4 +203,35 @@ function watchesOf(meta: Query['meta']): readonly Watch[] {
   const watches = meta?.['watches']
   // Only the query and list hooks of this folder write this member, always with this type.
   return Array.isArray(watches) ? (watches as readonly Watch[]) : []
+}
+
+/** Events that invalidate a query. */
+export interface Watch {
+  readonly topic: EventTopic
+  /** Every namespace if absent or `*`. */
+  readonly namespace?: string | undefined
+  /** The event's key or one of its filter keys; every key if absent. */
+  readonly key?: string | undefined
+}
+
+type EventName = Pick<Event, 'Topic' | 'Namespace' | 'Key' | 'FilterKeys'>
+
+export function isWatched(watches: readonly Watch[], event: EventName): boolean {
+  return watches.some(
+    ({ topic, namespace, key }) =>
+      topic === event.Topic &&
+      (namespace === undefined || namespace === '*' || namespace === event.Namespace) &&
+      (key === undefined || key === event.Key || (event.FilterKeys ?? []).includes(key)),
+  )
+}
+
+/** Resolves after the delay, or when the signal aborts. */
+export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, delayMs)
+  signal.addEventListener('abort', () => {
+    clearTimeout(timer)
+    resolve()
+  })
+  return promise
 }

@@ -1,4 +1,4 @@
-import { visibleText } from '../parts/visible-text.ts'
+import { visibleText } from '../format.ts'
 
 /** Maximum number of lines kept of a followed log. */
 export const LOG_LINES_MAX = 5_000

@@ -1,8 +1,16 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
-import { bracketMatching, indentOnInput, indentUnit } from '@codemirror/language'
-import { lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint'
-import { EditorState, type Extension, type Text } from '@codemirror/state'
 import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from '@codemirror/language'
+import { lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint'
+import { EditorState, type Extension, StateEffect, StateField, type Text } from '@codemirror/state'
+import {
+  Decoration,
+  type DecorationSet,
   drawSelection,
   EditorView,
   highlightActiveLine,
@@ -10,9 +18,8 @@ import {
   keymap,
   lineNumbers,
 } from '@codemirror/view'
+import { tags } from '@lezer/highlight'
 import { useEffect, useEffectEvent, useRef } from 'react'
-import { editorAppearance } from './appearance.ts'
-import { markedLinesField, setMarkedLines, scrollTo } from './marked-lines.ts'
 import { LANGUAGES, type EditorLanguage } from './languages.ts'
 import type { Problem } from './problem.ts'
 
@@ -78,6 +85,60 @@ export function CodeEditor(props: CodeEditorProps) {
   return <div ref={container} className="editor" style={{ minHeight: props.minHeight }} />
 }
 
+/** Sets the highlighted lines, counted from 1; they move with the text. */
+const setMarkedLines = StateEffect.define<readonly number[]>()
+
+const lineDecoration = Decoration.line({ class: 'marked-line' })
+
+const markedLinesField = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update: (marks, { changes, effects, newDoc }) =>
+    effects.reduce<DecorationSet>(
+      (all, effect) => (effect.is(setMarkedLines) ? decorationsOf(newDoc, effect.value) : all),
+      marks.map(changes),
+    ),
+  provide: (field) => EditorView.decorations.from(field),
+})
+
+/** Colours of the editor, from the CSS variables of the theme. */
+const editorTheme = EditorView.theme({
+  '&': { backgroundColor: 'var(--surface)', color: 'var(--text)', fontSize: '13px' },
+  '&.cm-focused': { outline: 'none' },
+  '.cm-content': { fontFamily: 'var(--mono)', caretColor: 'var(--text)', padding: '8px 0' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-gutters': {
+    backgroundColor: 'var(--sunken)',
+    color: 'var(--quiet)',
+    border: 'none',
+    fontFamily: 'var(--mono)',
+  },
+  '.cm-activeLine, .cm-activeLineGutter': {
+    backgroundColor: 'color-mix(in srgb, var(--accent-soft) 50%, transparent)',
+  },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground':
+    { backgroundColor: 'var(--accent-soft)' },
+  '.cm-tooltip': {
+    backgroundColor: 'var(--raised)',
+    color: 'var(--text)',
+    border: '1px solid var(--line)',
+    borderRadius: 'var(--radius)',
+  },
+  '.cm-diagnostic': { fontFamily: 'var(--font)', whiteSpace: 'pre-wrap' },
+})
+
+const highlightStyle = HighlightStyle.define([
+  { tag: tags.comment, color: 'var(--quiet)', fontStyle: 'italic' },
+  { tag: tags.keyword, color: 'var(--busy)', fontWeight: '600' },
+  { tag: tags.propertyName, color: 'var(--accent)' },
+  { tag: tags.typeName, color: 'var(--good)', fontWeight: '600' },
+  { tag: tags.string, color: 'var(--good)' },
+  { tag: [tags.number, tags.atom, tags.bool], color: 'var(--warn)' },
+  { tag: tags.function(tags.variableName), color: 'var(--done)' },
+  { tag: tags.operator, color: 'var(--quiet)' },
+])
+
+const editorAppearance: Extension = [editorTheme, syntaxHighlighting(highlightStyle)]
+
 const BASE_EXTENSIONS: readonly Extension[] = [
   lineNumbers(),
   lintGutter(),
@@ -109,4 +170,15 @@ function diagnosticOf(document: Text, problem: Problem): Diagnostic {
 function offsetOf(document: Text, line: number, column: number): number {
   const found = document.line(Math.min(Math.max(1, line), document.lines))
   return Math.min(found.from + Math.max(0, column - 1), found.to)
+}
+
+function decorationsOf(document: Text, lines: readonly number[]): DecorationSet {
+  const validLines = [...new Set(lines)].filter((line) => line >= 1 && line <= document.lines)
+  const sorted = validLines.toSorted((a, b) => a - b)
+  return Decoration.set(sorted.map((line) => lineDecoration.range(document.line(line).from)))
+}
+
+function scrollTo(document: Text, line: number): StateEffect<unknown> {
+  const { from } = document.line(Math.min(Math.max(1, line), document.lines))
+  return EditorView.scrollIntoView(from, { y: 'nearest' })
 }

@@ -1,6 +1,5 @@
 import type { AnchorHTMLAttributes, MouseEvent, ReactNode, Ref } from 'react'
 import { navigate } from './location.ts'
-import { preload } from './preload.ts'
 
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   /** URL from `paths.ts`. */
@@ -30,4 +29,18 @@ export function Link({ href, onClick, children, ...rest }: LinkProps) {
       {children}
     </a>
   )
+}
+
+/**
+ * Loads the code of a page before its link is followed. The outlet registers its loader here,
+ * because an import would be circular: links are used by the pages that the outlet renders.
+ */
+let load: ((path: string) => void) | undefined
+
+export function onPreload(loader: (path: string) => void): void {
+  load = loader
+}
+
+function preload(href: string): void {
+  load?.(new URL(href, window.location.href).pathname)
 }

@@ -1,13 +1,11 @@
 import { Suspense, useEffect, type ComponentType } from 'react'
-import { ErrorBoundary } from '../parts/failure-boundary.tsx'
-import { lazyComponent } from '../parts/lazy-part.ts'
-import { Loading } from '../parts/loading.tsx'
+import { ErrorBoundary } from '../components/error-message.tsx'
+import { lazyComponent } from '../components/lazy.tsx'
+import { Loading, NotFound } from '../components/notices.tsx'
 import { BASE } from '../paths.ts'
-import { NotFound } from '../shell/not-found.tsx'
 import { useLocation } from './location.ts'
-import { matchPath } from './pattern.ts'
-import { onPreload } from './preload.ts'
-import type { AnyPageProps, PageRoute } from './route.ts'
+import { type AnyPageProps, matchPath, type PageRoute } from './route.ts'
+import { onPreload } from './link.tsx'
 
 const components = new Map<string, ComponentType<AnyPageProps>>()
 

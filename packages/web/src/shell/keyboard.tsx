@@ -1,11 +1,15 @@
 import { useEffect, useEffectEvent, useRef } from 'react'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../components/dialog.tsx'
 import { navigate } from '../routing/location.ts'
-import { shortcutHref, KEY_MAP } from './key-map.ts'
-import { Palette } from './palette.tsx'
-import { closeShellWindow, openShortcuts, openPalette, useShellWindow } from './palette-store.ts'
-import { isTyping } from './typing.ts'
-import { useNamespace } from './use-namespace.ts'
+import {
+  closeShellWindow,
+  openPalette,
+  openShortcuts,
+  Palette,
+  useShellWindow,
+} from './palette.tsx'
+import { isTyping } from '../components/list-keys.ts'
+import { NAVIGATION, useNamespace } from './navigation.ts'
 
 /** Maximum time between the two keys of a sequence. */
 const KEY_SEQUENCE_MS = 1_200
@@ -66,4 +70,32 @@ function ShortcutsDialog() {
       </div>
     </Dialog>
   )
+}
+
+/** A key, or two pressed one after the other. */
+interface KeyBinding {
+  readonly keys: string
+  readonly description: string
+}
+
+/** Keyboard shortcuts, as the help dialog lists them. */
+const KEY_MAP: readonly KeyBinding[] = [
+  { keys: 'Ctrl K', description: 'Search, or go to a page' },
+  { keys: '?', description: 'Keyboard shortcuts' },
+  { keys: '/', description: 'Search in the list' },
+  { keys: 'j', description: 'Next row' },
+  { keys: 'k', description: 'Previous row' },
+  { keys: 'Enter', description: 'Open the row' },
+  { keys: 'Esc', description: 'Close the dialog' },
+  ...NAVIGATION.flatMap(({ items }) =>
+    items.flatMap(({ key, text }) =>
+      key === undefined ? [] : [{ keys: `g ${key}`, description: `Go to: ${text}` }],
+    ),
+  ),
+]
+
+/** Returns the page of the shortcut `g` and this key, if any. */
+function shortcutHref(key: string, namespace: string): string | undefined {
+  const items = NAVIGATION.flatMap((group) => group.items)
+  return items.find((item) => item.key === key)?.href(namespace)
 }

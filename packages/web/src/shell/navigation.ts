@@ -1,7 +1,8 @@
-import { paths } from '../paths.ts'
-import { routes } from '../routes/all.ts'
+import { ALL_NAMESPACES, paths } from '../paths.ts'
+import { useLocation } from '../routing/location.ts'
+import { routes } from '../site-map.ts'
 
-export interface NavigationItem {
+interface NavigationItem {
   readonly text: string
   readonly href: (namespace: string) => string
   /** After `g`: `g j` goes to the jobs. */
@@ -10,7 +11,7 @@ export interface NavigationItem {
   readonly pathPrefix: string
 }
 
-export interface NavigationGroup {
+interface NavigationGroup {
   readonly title: string
   readonly items: readonly NavigationItem[]
 }
@@ -110,3 +111,8 @@ export const NAVIGATION: readonly NavigationGroup[] = GROUPS.map((group) => ({
   ...group,
   items: group.items.filter(({ pathPrefix }) => routes.some(({ path }) => path === pathPrefix)),
 })).filter(({ items }) => items.length > 0)
+
+/** Returns the namespace of the URL; all namespaces by default. */
+export function useNamespace(): string {
+  return useLocation().searchParams.get('namespace') ?? ALL_NAMESPACES
+}

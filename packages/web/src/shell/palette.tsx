@@ -1,13 +1,10 @@
-import { useDeferredValue, useId, useState, type KeyboardEvent } from 'react'
+import { useDeferredValue, useId, useState, type KeyboardEvent, useSyncExternalStore } from 'react'
 import { useQuery } from '@tanstack/react-query'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../components/dialog.tsx'
 import { navigate, useLocation } from '../routing/location.ts'
 import { useSession } from '../session/session.tsx'
-import { searchGovernance, organizationInPath } from './find-governed.ts'
-import { searchWorkload, type SearchHit } from './find-things.ts'
-import { NAVIGATION } from './navigation.ts'
-import { closeShellWindow } from './palette-store.ts'
-import { useNamespace } from './use-namespace.ts'
+import { searchGovernance, organizationInPath, searchWorkload, type SearchHit } from './search.ts'
+import { NAVIGATION, useNamespace } from './navigation.ts'
 
 /** The search dialog: pages, and records that the server finds. */
 export function Palette() {
@@ -107,5 +104,30 @@ function pagesNamed(text: string, namespace: string): readonly SearchHit[] {
         detail: title,
         href: item.href(namespace),
       })),
+  )
+}
+
+/** The open dialog of the shell. It is not part of the URL. */
+type ShellWindow = 'palette' | 'keys' | undefined
+
+const listeners = new Set<() => void>()
+let openWindow: ShellWindow
+
+function setOpenWindow(next: ShellWindow): void {
+  openWindow = next
+  for (const listener of listeners) listener()
+}
+
+export const openPalette = () => setOpenWindow('palette')
+export const openShortcuts = () => setOpenWindow('keys')
+export const closeShellWindow = () => setOpenWindow(undefined)
+
+export function useShellWindow(): ShellWindow {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => openWindow,
   )
 }

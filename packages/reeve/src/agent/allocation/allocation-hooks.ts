@@ -1,9 +1,9 @@
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Assignment } from '../assignment.ts'
-import type { AgentContext } from '../host.ts'
+import type { AgentContext } from '../agent-context.ts'
 import { resolveCniArguments, groupPortsOf, networkModeOf } from '../network/allocation-network.ts'
 import { buildGroupEnvironment } from '../task/environment.ts'
-import { isValidTaskDirectoryName } from '../task/task-name.ts'
+import { isValidTaskDirectoryName } from '../store/workspace.ts'
 
 /** A step before the tasks of an allocation start. A failure fails the allocation. */
 interface AllocationHook {

@@ -3,28 +3,28 @@ import { formatDurationNs, msFromNs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage, redactPaths } from '@reeve/kit/fault.ts'
 import { isBatchType, isEqual, isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
-import type { AgentContext } from '../host.ts'
+import type { AgentContext } from '../agent-context.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { toNetworkStatus } from '../network/allocation-network.ts'
-import { getOwn } from '../own-value.ts'
-import { CoalescedRun } from '../store/latest.ts'
-import type { TaskRecord, TaskRecords } from '../store/store.ts'
-import { skipsShutdownDelay } from '../task/shutdown-delay.ts'
+import { getOwn } from '../node-info.ts'
+import { CoalescedRun, sleep } from '../timing.ts'
+import type { TaskRecord, TaskRecords } from '../store/agent-store.ts'
+import { skipsShutdownDelay } from '../task/kill-task.ts'
 import type { KillRequest, TaskControl } from '../task/task-control.ts'
 import { TaskRunner } from '../task/task-runner.ts'
-import { sleep } from '../wait.ts'
 import { ALLOCATION_HOOKS, tearDownNetwork } from './allocation-hooks.ts'
-import { clientStatusOf, type AllocationStatus } from './client-status.ts'
-import { watchDisk } from './disk-watch.ts'
-import { HealthTracker, type ReportedHealth } from './health-watch.ts'
 import {
+  clientStatusOf,
+  type AllocationStatus,
   coordinateTasks,
   isSidecar,
   stageOf,
   type GroupKillReason,
   type Stage,
 } from './lifecycle.ts'
-import { getTask, restartTasks, signalTasks, type AllocationRestart } from './task-actions.ts'
+import { watchDisk } from '../store/disk-usage.ts'
+import { HealthTracker, type ReportedHealth } from './health-tracker.ts'
+import { getTask, restartTasks, signalTasks, type AllocationRestart } from './restart-tasks.ts'
 
 /** Status of one allocation as reported to the servers. */
 interface AllocationReport extends AllocationStatus, ReportedHealth {

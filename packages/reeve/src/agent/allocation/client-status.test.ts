@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
-import { clientStatusOf } from './client-status.ts'
+import { clientStatusOf } from './lifecycle.ts'
 
 const STARTED = '2030-01-01T00:00:00Z'
 const pending = { State: 'pending', Failed: false, StartedAt: ZERO_TIME } as const

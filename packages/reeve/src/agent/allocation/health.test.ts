@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { anAssignment, type AssignmentFields } from '../../../test/build/agent.ts'
 import { taskEvent } from '../task/task-event.ts'
-import { healthCriteriaOf, evaluateHealth, type TaskHealthInput } from './health.ts'
+import { healthCriteriaOf, evaluateHealth, type TaskHealthInput } from './health-tracker.ts'
 import type { Stage } from './lifecycle.ts'
 
 const START_MS = Date.parse('2026-01-01T00:00:00Z')

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AllocationDisks } from './allocation-disk.ts'
-import { DiskBudget } from './disk-budget.ts'
-import { FetcherSlots } from './fetcher-slots.ts'
+import { AllocationDisks, DiskBudget } from './disk-budget.ts'
+import { FetcherSlots } from './artifact-hook.ts'
 
 const LIMITS = { bytesMax: 8_192, totalBytes: 10 * 2 ** 20, entriesMax: 2 }
 const FULL = {

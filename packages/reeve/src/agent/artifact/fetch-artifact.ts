@@ -1,9 +1,13 @@
 import { chown, lstat, mkdir, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SafeDirectory, containedPathParts, type Owner } from '../store/beneath.ts'
-import { removeTree } from '../store/remove-tree.ts'
-import type { ContainedPath } from '../store/task-place.ts'
-import type { DiskReservation } from './allocation-disk.ts'
+import {
+  SafeDirectory,
+  containedPathParts,
+  type Owner,
+  removeTree,
+} from '../store/safe-directory.ts'
+import type { ContainedPath } from '../store/workspace.ts'
+import type { DiskReservation } from './disk-budget.ts'
 import { MINIMAL_ENV } from './compression.ts'
 import { runFetcher } from './fetcher-process.ts'
 import { chooseFetcherUser } from './fetcher-user.ts'

@@ -6,7 +6,7 @@ import { Type, type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { Owner } from '../store/beneath.ts'
+import type { Owner } from '../store/safe-directory.ts'
 import { MINIMAL_ENV } from './compression.ts'
 import type { FetchJob } from './stage-artifact.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import type { Owner } from '../store/beneath.ts'
-import { getHostUser } from '../user.ts'
+import type { Owner } from '../store/safe-directory.ts'
+import { getHostUser } from '../host-user.ts'
 import type { ArtifactSource } from './source.ts'
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findChecksum, parseChecksum } from './checksum.ts'
+import { findChecksum, parseChecksum } from './stage-artifact.ts'
 import { archiveFormatOf } from './compression.ts'
 import { parseArtifactSource, redactAddress } from './source.ts'
 

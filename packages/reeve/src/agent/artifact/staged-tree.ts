@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { SafeDirectory, type Owner } from '../store/beneath.ts'
+import { SafeDirectory, type Owner } from '../store/safe-directory.ts'
 import { errorCode } from '../store/state-file.ts'
 import { tooManyEntriesFault } from './disk-budget.ts'
 import { archiveFault } from './unpack.ts'

@@ -8,9 +8,8 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { DiskBudget } from './disk-budget.ts'
-import { readTar } from './tar.ts'
+import { readTar, readZip } from './archives.ts'
 import { unpack, UnpackBudget } from './unpack.ts'
-import { readZip } from './zip.ts'
 
 async function untar(root: string, entries: readonly TarEntry[], packed = 1e9): Promise<void> {
   // Odd pieces, as a network delivers them.

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { lchown, link, lstat, symlink } from 'node:fs/promises'
 import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { SafeDirectory, containedPathParts } from '../store/beneath.ts'
+import { SafeDirectory, containedPathParts } from '../store/safe-directory.ts'
 import { errorCode } from '../store/state-file.ts'
 import type { DiskBudget, FileCharge } from './disk-budget.ts'
 

@@ -1,4 +1,9 @@
-import type { AllocationUpdate } from '@reeve/contract'
+import type {
+  AllocationServices,
+  AllocationUpdate,
+  ReportedService,
+  ServicesMessage,
+} from '@reeve/contract'
 import { compactTaskStates } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
@@ -72,4 +77,84 @@ function encodeUpdate(original: AllocationUpdate): string {
     return [name, { ...state, Events: state.Events?.slice(-1) }] as const
   })
   return JSON.stringify({ ...compacted, TaskStates: Object.fromEntries(trimmed) })
+}
+
+/** Characters of one message; a character has at most three bytes, a message at most 8 MiB. */
+const MESSAGE_CHARS_MAX = 1024 * 1024
+
+/**
+ * Service updates that still have to be sent. One message is in flight at a time; newer services of
+ * an allocation replace pending ones. A new channel gets everything and finally the full list of
+ * allocations, so that servers and node agree.
+ */
+export class ServiceOutbox {
+  /** Services by allocation. Allocations without services are only in `#waiting`. */
+  readonly #services = new Map<string, readonly ReportedService[]>()
+  readonly #pending = new Set<string>()
+  /** Allocations whose services are not known again yet; the servers keep what they have. */
+  readonly #deferred = new Set<string>()
+  #inFlight: number | undefined
+  #lastSeq = 0
+  #isFullListDue = false
+
+  /** Sets the services of an allocation. */
+  setServices(allocation: string, services: readonly ReportedService[]): void {
+    if (services.length === 0) this.#services.delete(allocation)
+    else this.#services.set(allocation, services)
+    this.#pending.add(allocation)
+  }
+
+  /** Defers updates of the allocation until it is released. */
+  defer(allocation: string): void {
+    this.#deferred.add(allocation)
+  }
+
+  release(allocation: string): void {
+    this.#deferred.delete(allocation)
+  }
+
+  /** Resets the outbox for a new channel: nothing is in flight, and everything is sent again. */
+  reset(): void {
+    this.#inFlight = undefined
+    this.#lastSeq = 0
+    for (const allocation of this.#services.keys()) this.#pending.add(allocation)
+    this.#isFullListDue = true
+  }
+
+  /** Returns the next message if none is in flight and updates are pending. */
+  next(): ServicesMessage | undefined {
+    if (this.#inFlight !== undefined) return undefined
+    const sets: AllocationServices[] = []
+    let chars = 0
+    let isFull = false
+    for (const allocation of this.#pending) {
+      if (this.#deferred.has(allocation)) continue
+      const set = { allocation, services: this.#services.get(allocation) ?? [] }
+      const size = JSON.stringify(set).length
+      isFull = sets.length > 0 && chars + size > MESSAGE_CHARS_MAX
+      if (isFull) break
+      this.#pending.delete(allocation)
+      sets.push(set)
+      chars += size
+    }
+    const isFullList = this.#isFullListDue && !isFull
+    if (sets.length === 0 && !isFullList) return undefined
+    if (isFullList) this.#isFullListDue = false
+    this.#lastSeq += 1
+    this.#inFlight = this.#lastSeq
+    const allocations = [...new Set([...this.#services.keys(), ...this.#deferred])]
+    return {
+      kind: 'services',
+      seq: this.#lastSeq,
+      sets,
+      ...(isFullList ? { all: allocations } : {}),
+    }
+  }
+
+  /** Returns true if this acknowledges the message in flight. */
+  acknowledge(seq: number): boolean {
+    if (this.#inFlight !== seq) return false
+    this.#inFlight = undefined
+    return true
+  }
 }

@@ -10,17 +10,17 @@ import type { Clock, Random } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Logger } from '../log.ts'
-import { sleep, withTimeout } from '../wait.ts'
-import { reconnectDelayMs } from './backoff.ts'
+import { sleep, withTimeout } from '../timing.ts'
 import type { Channel, Dialer } from './channel.ts'
 import { StatusOutbox } from './outbox.ts'
-import type {
-  CatalogMessage,
-  DesiredEnvelope,
-  OpenEnvelope,
-  RequestEnvelope,
-} from './server-message.ts'
-import { ServerSession, type StreamDialer } from './session.ts'
+import {
+  type CatalogMessage,
+  type DesiredEnvelope,
+  type OpenEnvelope,
+  type RequestEnvelope,
+  ServerSession,
+  type StreamDialer,
+} from './session.ts'
 
 interface ServerLinkOptions {
   readonly clock: Clock
@@ -159,4 +159,19 @@ export class ServerLink {
 
 function notImplementedReply(id: string): ReplyMessage {
   return { kind: 'reply', id, error: { status: 501, message: 'this node answers no requests' } }
+}
+
+/**
+ * Delay before the next attempt after this many consecutive failures: exponential up to a maximum,
+ * half of it random, so that the agents of a cluster do not all reconnect at once after a server
+ * restart.
+ */
+export function reconnectDelayMs(
+  failures: number,
+  random: number,
+  maxDelayMs: number = AGENT_LIMITS.reconnectMaxDelayMs,
+): number {
+  const { reconnectInitialDelayMs } = AGENT_LIMITS
+  const ceilingMs = Math.min(maxDelayMs, reconnectInitialDelayMs * 2 ** Math.min(failures, 30))
+  return Math.round(ceilingMs * (0.5 + 0.5 * random))
 }

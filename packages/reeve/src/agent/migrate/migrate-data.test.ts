@@ -15,9 +15,8 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { packData } from './snapshot.ts'
-import { receiveData } from './take-data.ts'
-import { tarHeader, tarPadding, TAR_END, type TarHeaderEntry } from './tar-writer.ts'
+import { packData, TAR_END, tarHeader, type TarHeaderEntry, tarPadding } from './pack-data.ts'
+import { receiveData } from './migrations.ts'
 
 const { signal } = new AbortController()
 

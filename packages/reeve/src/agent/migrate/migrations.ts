@@ -1,12 +1,17 @@
+import { mkdir, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { MigrateMessage } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
+import { readTar } from '../artifact/archives.ts'
+import { unpack, UnpackBudget } from '../artifact/unpack.ts'
 import { AGENT_LIMITS } from '../limits.ts'
+import { removeTree } from '../store/safe-directory.ts'
+import { errorCode } from '../store/state-file.ts'
 import type { Workspace } from '../store/workspace.ts'
-import { withTimeout } from '../wait.ts'
-import { readStream } from './stream-bytes.ts'
-import { receiveData } from './take-data.ts'
+import { withTimeout } from '../timing.ts'
+import { migratedPaths } from './pack-data.ts'
 
 interface MigrationsOptions {
   readonly clock: Clock
@@ -100,4 +105,81 @@ export class IncomingMigrations {
       stream.close(1011, 'the data cannot be used')
     }
   }
+}
+
+interface ReceiveOptions {
+  /** The allocation directory, which no task can write to. */
+  readonly root: string
+  readonly tasks: readonly string[]
+  /** Aborted when the data must no longer be moved into place. */
+  readonly signal: AbortSignal
+}
+
+/** Cannot collide with a task name, which begins with a letter or digit. */
+const STAGING_DIR = '.incoming'
+
+/**
+ * Receives the data of an allocation of another node: unpacks it where only the agent writes, and
+ * moves it into place once it is complete. Anything else in the stream is discarded.
+ */
+export async function receiveData(
+  source: AsyncIterable<Uint8Array>,
+  { root, tasks, signal }: ReceiveOptions,
+): Promise<void> {
+  const staging = join(root, STAGING_DIR)
+  // The previous agent may have been killed while it received data.
+  await removeTree(staging)
+  await mkdir(staging, { recursive: true, mode: 0o700 })
+  try {
+    // The stream is not compressed: it unpacks to what was sent.
+    const budget = new UnpackBudget(Infinity)
+    const preservesOwnership = process.getuid?.() === 0
+    await unpack(readTar(source), staging, { budget, preservesOwnership })
+    signal.throwIfAborted()
+    for (const parts of migratedPaths(tasks)) {
+      const target = join(root, ...parts)
+      await mkdir(dirname(target), { recursive: true, mode: 0o755 })
+      await moveIntoEmptyDirectory(join(staging, ...parts), target)
+    }
+  } finally {
+    await removeTree(staging)
+  }
+}
+
+/** Moves a directory over an empty one. A target that is not empty was moved before. */
+async function moveIntoEmptyDirectory(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to)
+  } catch (thrown) {
+    const code = errorCode(thrown)
+    if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST') throw thrown
+  }
+}
+
+/** Reads a stream with backpressure. Throws a Fault if it breaks off. */
+async function* readStream(stream: StreamSocket): AsyncGenerator<Uint8Array> {
+  const received: Uint8Array[] = []
+  let closeCode: number | undefined
+  let wake: () => void = () => undefined
+  stream.onClose((code) => {
+    closeCode = code
+    wake()
+  })
+  stream.onMessage((data) => {
+    received.push(data)
+    stream.pause()
+    wake()
+  })
+  for (;;) {
+    const chunk = received.shift()
+    if (chunk !== undefined) yield chunk
+    else if (closeCode !== undefined) break
+    else {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      wake = resolve
+      stream.resume()
+      await promise
+    }
+  }
+  if (closeCode !== 1000) throw new Fault('task-data', 'the stream from the other node broke off')
 }

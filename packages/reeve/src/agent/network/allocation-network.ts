@@ -1,7 +1,9 @@
+import { access } from 'node:fs/promises'
 import type { AllocationNetworkStatus } from '@reeve/contract'
-import { Fault } from '@reeve/kit/fault.ts'
+import { errorMessage, Fault } from '@reeve/kit/fault.ts'
 import type { AgentTaskGroup, Assignment } from '../assignment.ts'
-import { HOST_NETWORK, type DnsSettings, type TaskNetwork, type TaskPort } from '../task-launch.ts'
+import { HOST_NETWORK, type DnsSettings, type TaskNetwork, type TaskPort } from '../driver.ts'
+import type { RunNetworkCommand } from '../run-program.ts'
 import type { Interpolator } from '../task/interpolate.ts'
 
 /** The network that the tasks of one allocation share. */
@@ -119,4 +121,27 @@ export function buildTaskNetwork(
             options: (dns.Options ?? []).map(resolve),
           },
   }
+}
+
+/** Directory of named network namespaces. */
+export const NAMESPACES_DIR = '/run/netns'
+
+/** Creates a network namespace named after the allocation, with loopback up. */
+export async function createNamespace(run: RunNetworkCommand, allocationId: string): Promise<void> {
+  await run('ip', ['netns', 'add', allocationId])
+  await run('ip', ['-n', allocationId, 'link', 'set', 'lo', 'up'])
+}
+
+/** Deletes the namespace. Idempotent. One that a process still uses only loses its name. */
+export async function deleteNamespace(run: RunNetworkCommand, allocationId: string): Promise<void> {
+  await run('ip', ['netns', 'delete', allocationId]).catch((thrown: unknown) => {
+    if (!/No such file/.test(errorMessage(thrown))) throw thrown
+  })
+}
+
+export function hasNamespace(namespacePath: string): Promise<boolean> {
+  return access(namespacePath).then(
+    () => true,
+    () => false,
+  )
 }

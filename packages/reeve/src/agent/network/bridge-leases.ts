@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Fault } from '@reeve/kit/fault.ts'
 import { readStateFile, writeStateFile } from '../store/state-file.ts'
-import type { TaskPort } from '../task-launch.ts'
+import type { TaskPort } from '../driver.ts'
 
 /** Address and ports of an allocation on the bridge. */
 export interface BridgeLease {

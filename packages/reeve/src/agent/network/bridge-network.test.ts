@@ -7,10 +7,8 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { runInPrivateNetwork, whyNoPrivateNetwork } from '../../../test/network/private-network.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { BridgeNetwork } from './bridge-network.ts'
-import { toBridgeSettings } from './bridge-rules.ts'
-import { droppingChains } from './forward-rules.ts'
+import { droppingChains, portMapCommands, toBridgeSettings } from './firewall.ts'
 import { relayRoutes } from './loopback-relay.ts'
-import { portMapCommands } from './port-map.ts'
 
 const PORT = { label: 'http', hostIp: '10.0.0.1', hostPort: 20_001, to: 0 }
 const REQUEST = { allocationId: allocationId(1), mode: 'bridge', ports: [PORT], cniArgs: {} }

@@ -3,11 +3,15 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Logger } from '../log.ts'
-import type {
-  AllocationNetwork,
-  NetworkManager,
-  NetworkModeStatus,
-  NetworkRequest,
+import {
+  type AllocationNetwork,
+  createNamespace,
+  deleteNamespace,
+  hasNamespace,
+  NAMESPACES_DIR,
+  type NetworkManager,
+  type NetworkModeStatus,
+  type NetworkRequest,
 } from './allocation-network.ts'
 import { BridgeLeases, type BridgeLease } from './bridge-leases.ts'
 import {
@@ -16,12 +20,13 @@ import {
   nftablesScript,
   LEGACY_MAPS,
   type BridgeSettings,
-} from './bridge-rules.ts'
-import { droppingChains, IptablesForwardRules } from './forward-rules.ts'
+  FILTER_TABLE,
+  portMapCommands,
+  droppingChains,
+  IptablesForwardRules,
+} from './firewall.ts'
 import { LoopbackRelay } from './loopback-relay.ts'
-import { createNamespace, deleteNamespace, hasNamespace, NAMESPACES_DIR } from './namespace.ts'
-import { FILTER_TABLE, portMapCommands } from './port-map.ts'
-import { runNetworkCommand, type RunNetworkCommand } from './run-command.ts'
+import { runNetworkCommand, type RunNetworkCommand } from '../run-program.ts'
 
 interface BridgeOptions {
   /** File with the leases for the next agent. */

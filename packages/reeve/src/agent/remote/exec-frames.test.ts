@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { closeFrame, exitFrame, outputFrame, readExecFrame } from './exec-frames.ts'
+import { closeFrame, exitFrame, outputFrame, readExecFrame } from './exec.ts'
 
 test('frames: have the documented shape, and the exit code is always sent', () => {
   assert.equal(outputFrame('stdout', Buffer.from('hi')), '{"stdout":{"data":"aGk="}}')

@@ -3,10 +3,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { notRunningFault } from '../task/not-running.ts'
+import { notRunningFault } from '../task/kill-task.ts'
 import { newTaskState } from '../task/task-state.ts'
-import type { ExecSession } from '../task-session.ts'
-import { execWhenAttached } from './exec-when-attached.ts'
+import type { ExecSession } from '../driver.ts'
+import { execWhenAttached } from './exec.ts'
 
 const request = { command: ['/bin/true'], tty: undefined }
 // Only handed on.

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import type { FileSink } from './byte-sink.ts'
-import { followLog } from './follow-log.ts'
-import { RotatedLog } from './log-files.ts'
+import type { FileSink } from './follow-file.ts'
+import { followLog, RotatedLog } from './follow-log.ts'
 
 /** Keeps all that comes; each piece may be made to wait. */
 function aSink(wait: () => Promise<void> = () => Promise.resolve()) {

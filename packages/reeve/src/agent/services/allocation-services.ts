@@ -8,22 +8,20 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isSidecar, stageOf } from '../allocation/lifecycle.ts'
 import type { AgentService, AgentTask, Assignment } from '../assignment.ts'
-import type { DriverAddress } from '../driver.ts'
+import type { DriverAddress, ExecRequest, ExecSession } from '../driver.ts'
 import type { Logger } from '../log.ts'
-import type { NodeInfo } from '../node-facts.ts'
-import type { ExecRequest, ExecSession } from '../task-session.ts'
+import type { NodeInfo } from '../node-info.ts'
 import type { Workspace } from '../store/workspace.ts'
 import { buildGroupEnvironment, type TaskEnvironment } from '../task/environment.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import { isPaused } from '../task/task-state.ts'
-import { CheckRunner } from './check-runner.ts'
+import { CheckRunner, type ChecksHealth } from './check-runner.ts'
 import {
   isBuiltInProvider,
   planServices,
   type PlannedCheck,
   type PlannedService,
 } from './plan-services.ts'
-import type { ChecksHealth } from './checks-health.ts'
 
 export interface AllocationServicesOptions {
   readonly clock: Clock

@@ -1,6 +1,10 @@
-import { WORKLOAD_VARIABLE_PREFIX, type WatchUpdateMessage, type WatchTopic } from '@reeve/contract'
+import {
+  WORKLOAD_VARIABLE_PREFIX,
+  type WatchUpdateMessage,
+  type WatchTopic,
+  type ServiceRegistration,
+} from '@reeve/contract'
 import { belongsToWorkload, type Workload } from '../../model/index.ts'
-import type { ServiceCatalog, CatalogWatch } from '../catalog.ts'
 
 /** One watched topic, shared by all templates that depend on it. */
 interface CatalogSubscription {
@@ -124,3 +128,36 @@ function withoutId(
   const { id: _id, ...rest } = facts
   return rest
 }
+
+/**
+ * What templates read from the servers. Each watch calls back with the current value and after each
+ * change, until the signal is aborted. While no server is reachable the last value stays valid.
+ */
+export interface ServiceCatalog {
+  watchService(query: ServiceWatch, changed: (found: readonly ServiceRegistration[]) => void): void
+  /** Watches every service name of a namespace, with its tags. */
+  watchServiceNames(query: CatalogWatch, changed: (found: readonly ServiceName[]) => void): void
+  watchVariable(query: VariableWatch, changed: (items: VariableItems | undefined) => void): void
+  /** Watches the paths of variables that begin with a prefix. */
+  watchVariablePaths(query: VariableWatch, changed: (paths: readonly string[]) => void): void
+}
+
+interface CatalogWatch {
+  readonly namespace: string
+  readonly signal: AbortSignal
+}
+
+interface ServiceWatch extends CatalogWatch {
+  readonly name: string
+}
+
+interface VariableWatch extends CatalogWatch {
+  readonly path: string
+}
+
+export interface ServiceName {
+  readonly name: string
+  readonly tags: readonly string[]
+}
+
+export type VariableItems = Readonly<Record<string, string>>

@@ -1,19 +1,11 @@
-import type { CheckResult } from '@reeve/contract'
+import type { CheckResult, CheckStatus } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { msFromNs } from '@reeve/kit/duration.ts'
-import type { ExecRequest, ExecSession } from '../task-session.ts'
-import {
-  toCheckResult,
-  initialCheckState,
-  restartGraceMs,
-  hasReachedRestartLimit,
-  nextCheckState,
-  type CheckState,
-} from './check-state.ts'
+import type { ExecRequest, ExecSession } from '../driver.ts'
 import type { PlannedCheck } from './plan-services.ts'
-import { runCheck } from './probe.ts'
+import { type CheckOutcome, runCheck } from './check-probe.ts'
 
-export interface CheckRunnerOptions {
+interface CheckRunnerOptions {
   readonly clock: Clock
   readonly planned: PlannedCheck
   readonly exec: (request: ExecRequest) => Promise<ExecSession>
@@ -98,4 +90,143 @@ export class CheckRunner {
     this.#graceUntilMs = nowMs + restartGraceMs(this.#options.planned)
     this.#options.onRestartLimitReached(this.#options.planned)
   }
+}
+
+/** State of a check; each result creates a new one. */
+export interface CheckState {
+  readonly status: CheckStatus
+  readonly output: string
+  readonly statusCode: number | undefined
+  readonly atMs: number
+  /** Consecutive results of the same outcome. */
+  readonly successes: number
+  readonly failures: number
+  /** When the check started to count as passing for deployments; undefined if it does not. */
+  readonly passingSinceMs: number | undefined
+  /** Failures in a row that count towards a restart. */
+  readonly consecutiveFailures: number
+}
+
+/** State before the first result. A check that deployments ignore never blocks them. */
+export function initialCheckState({ check }: PlannedCheck, nowMs: number): CheckState {
+  const isAssumedPassing = check.InitialStatus === 'passing'
+  return {
+    status: isAssumedPassing ? 'success' : 'pending',
+    output: isAssumedPassing ? 'assumed to pass until the first check' : 'not checked yet',
+    statusCode: undefined,
+    atMs: nowMs,
+    successes: 0,
+    failures: 0,
+    passingSinceMs: isAssumedPassing || check.OnUpdate === 'ignore' ? nowMs : undefined,
+    consecutiveFailures: 0,
+  }
+}
+
+/**
+ * State after a result. The status changes after as many equal results in a row as the check
+ * requires; a different result restarts the count.
+ */
+export function nextCheckState(
+  { check }: PlannedCheck,
+  previous: CheckState,
+  { outcome, nowMs, graceUntilMs }: { outcome: CheckOutcome; nowMs: number; graceUntilMs: number },
+): CheckState {
+  const isPassing = outcome.outcome === 'passing'
+  const successes = isPassing ? previous.successes + 1 : 0
+  const failures = isPassing ? 0 : previous.failures + 1
+  const isStatusChanged = isPassing
+    ? successes >= Math.max(1, check.SuccessBeforePassing)
+    : failures >= Math.max(1, check.FailuresBeforeCritical)
+  const status = isStatusChanged ? (isPassing ? 'success' : 'failure') : previous.status
+  const { output, statusCode } = outcome
+  return {
+    status,
+    output,
+    statusCode,
+    atMs: nowMs,
+    successes,
+    failures,
+    passingSinceMs: passingSince(check.OnUpdate, { previous, outcome, status, nowMs }),
+    consecutiveFailures: countFailures(check, {
+      previous,
+      outcome,
+      isInGrace: nowMs < graceUntilMs,
+    }),
+  }
+}
+
+interface CheckTransition {
+  readonly previous: CheckState
+  readonly outcome: CheckOutcome
+  readonly status: CheckStatus
+  readonly nowMs: number
+}
+
+/** Applies `on_update`, which relaxes the requirements of deployments. */
+function passingSince(
+  onUpdate: string,
+  { previous, outcome, status, nowMs }: CheckTransition,
+): number | undefined {
+  const isToleratedWarning = onUpdate === 'ignore_warnings' && outcome.outcome === 'warning'
+  if (onUpdate !== 'ignore' && status !== 'success' && !isToleratedWarning) return undefined
+  return previous.passingSinceMs ?? nowMs
+}
+
+function countFailures(
+  { CheckRestart: restart }: PlannedCheck['check'],
+  {
+    previous,
+    outcome,
+    isInGrace,
+  }: { previous: CheckState; outcome: CheckOutcome; isInGrace: boolean },
+): number {
+  if (restart === null || restart.Limit <= 0 || isInGrace) return 0
+  const isIgnored = outcome.outcome === 'warning' && restart.IgnoreWarnings
+  return outcome.outcome === 'passing' || isIgnored ? 0 : previous.consecutiveFailures + 1
+}
+
+/** Whether the task has to be restarted. */
+export function hasReachedRestartLimit(
+  { check }: PlannedCheck,
+  { consecutiveFailures }: CheckState,
+): boolean {
+  const limit = check.CheckRestart?.Limit ?? 0
+  return limit > 0 && consecutiveFailures >= limit
+}
+
+function restartGraceMs({ check }: PlannedCheck): number {
+  return msFromNs(check.CheckRestart?.Grace ?? 0)
+}
+
+/** The check result for the API. */
+function toCheckResult(planned: PlannedCheck, state: CheckState): CheckResult {
+  return {
+    ID: planned.id,
+    Mode: planned.check.OnUpdate === 'ignore' ? 'readiness' : 'healthiness',
+    Status: state.status,
+    ...(state.statusCode === undefined ? {} : { StatusCode: state.statusCode }),
+    Output: state.output,
+    Timestamp: Math.floor(state.atMs / 1_000),
+    Group: planned.group,
+    ...(planned.task === '' ? {} : { Task: planned.task }),
+    Service: planned.service,
+    Check: planned.name,
+  }
+}
+
+/** Health of the checks of an allocation, for deployments. */
+export interface ChecksHealth {
+  /** Since when all checks pass continuously; undefined if one does not. */
+  readonly passingSinceMs: number | undefined
+  /** Checks that do not pass; the task is empty for a service of the group. */
+  readonly notPassing: readonly NotPassingCheck[]
+}
+
+interface NotPassingCheck {
+  readonly task: string
+  readonly check: string
+  /** Latest output of the check. */
+  readonly output?: string
+  /** Status code of the HTTP response. */
+  readonly statusCode?: number
 }

@@ -1,6 +1,6 @@
 import { connect, constants, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2'
 import type { AgentCheck } from '../assignment.ts'
-import type { Endpoint } from './service-address.ts'
+import type { Endpoint } from './plan-services.ts'
 
 /** Result of a grpc.health.v1 call. */
 export interface GrpcHealth {

@@ -1,13 +1,15 @@
 import type { CheckResult, ServicesAck } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { Assignment } from '../assignment.ts'
+import type { ExecRequest } from '../driver.ts'
 import type { Logger } from '../log.ts'
-import type { NodeInfo } from '../node-facts.ts'
+import type { NodeInfo } from '../node-info.ts'
 import type { Workspace } from '../store/workspace.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import { AllocationServices, type StartedTask } from './allocation-services.ts'
-import type { ChecksHealth } from './checks-health.ts'
-import { ServiceOutbox } from './service-outbox.ts'
+import type { ChecksHealth } from './check-runner.ts'
+import { ServiceOutbox } from '../link/outbox.ts'
+import type { TaskHook } from '../task/task-hook.ts'
 
 interface NodeServicesOptions {
   readonly clock: Clock
@@ -21,7 +23,7 @@ interface NodeServicesOptions {
 }
 
 /** The allocation that owns services. */
-export interface ServiceOwner {
+interface ServiceOwner {
   readonly assignment: Assignment
   readonly tasks: readonly TaskControl[]
   /** Tasks of the previous agent that were not recovered yet. */
@@ -196,5 +198,27 @@ export class NodeServices {
     // Nothing is in flight until a server has accepted the node: `restart` resets the outbox.
     const message = this.#isConnected ? this.#outbox.next() : undefined
     if (message !== undefined) this.#options.send(message)
+  }
+}
+
+/** Registers services after the start of a task, and deregisters them before it is stopped. */
+export function newServiceHook(services: NodeServices): TaskHook {
+  return {
+    name: 'services',
+    runsOnce: false,
+    async afterStart({ assignment, task, environment }, running) {
+      const { address } = running
+      const exec = (request: ExecRequest) => running.exec(request)
+      services.onTaskStarted(assignment.allocation.ID, { task, environment, address, exec })
+      await Promise.resolve()
+    },
+    async beforeStop({ assignment, task }) {
+      services.onTaskStopping(assignment.allocation.ID, task.Name)
+      await Promise.resolve()
+    },
+    async afterExit({ assignment, task }) {
+      services.onTaskStopping(assignment.allocation.ID, task.Name)
+      await Promise.resolve()
+    },
   }
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allocationId, anAssignment } from '../../../test/build/agent.ts'
 import { aCheck, aService } from '../../../test/build/service.ts'
-import { planServices } from './plan-services.ts'
-import type { AddressSources } from './service-address.ts'
+import { type AddressSources, planServices } from './plan-services.ts'
 
 const { allocation } = anAssignment({
   allocation: {

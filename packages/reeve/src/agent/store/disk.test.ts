@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { allocationId } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { diskUsagePercent } from './disk-fill.ts'
-import { directorySize } from './disk-usage.ts'
+import { directorySize, diskUsagePercent } from './disk-usage.ts'
 import { DiskWorkspace } from './workspace.ts'
 
 const OLD = allocationId(1)

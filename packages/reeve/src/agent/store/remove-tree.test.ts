@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { removeTree } from './remove-tree.ts'
+import { removeTree } from './safe-directory.ts'
 
 test('removeTree: removes files, directories and links, and nothing behind links', async (t) => {
   const root = await temporaryDirectory(t)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TaskPaths } from './workspace.ts'
-import { isTaskVisiblePath } from './task-place.ts'
+import { isTaskVisiblePath, type TaskPaths } from './workspace.ts'
 
 // All that is read of them.
 const paths = { allocDir: '/data/a1/alloc', taskDir: '/data/a1/web' } as TaskPaths

@@ -1,13 +1,13 @@
 import { chmod, lchown, mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '@reeve/kit/fault.ts'
-import { getHostUser, type HostUser } from '../user.ts'
+import { LIMITS } from '../../model/index.ts'
+import type { TaskIsolation } from '../driver.ts'
+import { getHostUser, type HostUser } from '../host-user.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { SafeDirectory, containedPathParts } from './beneath.ts'
-import { diskUsagePercent, type DiskUsagePercent } from './disk-fill.ts'
-import { directorySize } from './disk-usage.ts'
+import { SafeDirectory, containedPathParts, removeTree } from './safe-directory.ts'
+import { directorySize, diskUsagePercent, type DiskUsagePercent } from './disk-usage.ts'
 import { probeTmpfs, mountTmpfs, unmountAll } from './mounts.ts'
-import { removeTree } from './remove-tree.ts'
 import { errorCode, isMissing } from './state-file.ts'
 
 /** Directories of allocations and tasks. */
@@ -51,7 +51,7 @@ export interface Workspace {
   remove(allocationId: string): Promise<void>
 }
 
-export interface TaskDirOptions {
+interface TaskDirOptions {
   /** Empty: the user of the agent. */
   readonly user: string
   /** Size of the secrets directory if it is a tmpfs. */
@@ -88,7 +88,7 @@ export function taskPaths(root: string, { allocationId, task }: TaskKey): TaskPa
 }
 
 /** The shared directory; no task can have this name. */
-export const SHARED_DIR = 'alloc'
+const SHARED_DIR = 'alloc'
 
 /** Mode: traversable but not listable by others. */
 const TRAVERSE_ONLY = 0o711
@@ -279,4 +279,70 @@ async function moveIntoEmptyDirectory(from: string, to: string): Promise<void> {
     const code = errorCode(thrown)
     if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST') throw thrown
   }
+}
+
+/** A path below a directory that the agent owns. */
+export interface ContainedPath {
+  readonly root: string
+  readonly parts: readonly string[]
+}
+
+/**
+ * Resolves a path of a job to the task's own directory or the shared one. The path may be relative,
+ * or in the task's view. Fault `task-invalid` if it leads out.
+ */
+export function resolveTaskPath(
+  path: string,
+  { paths, isolation }: { readonly paths: TaskPaths; readonly isolation: TaskIsolation },
+): ContainedPath {
+  for (const [prefix, root] of visibleDirectories(paths, isolation)) {
+    if (path !== prefix && !path.startsWith(`${prefix}/`)) continue
+    return { root, parts: requireContainedParts(path, path.slice(prefix.length)) }
+  }
+  return { root: paths.taskDir, parts: requireContainedParts(path, path) }
+}
+
+/** Whether a path begins with a directory that the task can see. */
+export function isTaskVisiblePath(
+  path: string,
+  { paths, isolation }: { readonly paths: TaskPaths; readonly isolation: TaskIsolation },
+): boolean {
+  const visible = visibleDirectories(paths, isolation).map(([directory]) => directory)
+  const taskDirectories = isolation === 'none' ? [] : ISOLATED_TASK_DIRECTORIES
+  return [...visible, ...taskDirectories].some((directory) => path.startsWith(`${directory}/`))
+}
+
+/** Directories of an isolated task's root. */
+const ISOLATED_TASK_DIRECTORIES = ['/local', '/secrets'] as const
+
+function visibleDirectories(
+  paths: TaskPaths,
+  isolation: TaskIsolation,
+): readonly (readonly [string, string])[] {
+  const onHost = [
+    [paths.allocDir, paths.allocDir],
+    [paths.taskDir, paths.taskDir],
+  ] as const
+  return isolation === 'none' ? onHost : [...onHost, ['/alloc', paths.allocDir]]
+}
+
+function requireContainedParts(path: string, relativePath: string): readonly string[] {
+  const parts = containedPathParts(relativePath)
+  if (parts !== undefined) return parts
+  throw new Fault('task-invalid', `${JSON.stringify(path)} leads out of the task's directory`)
+}
+
+/**
+ * Whether a task's name is valid as a directory beside the shared one, and in file names. Names
+ * with a leading dot are reserved for the agent.
+ */
+export function isValidTaskDirectoryName(name: string): boolean {
+  const bytes = Buffer.byteLength(name)
+  return (
+    bytes > 0 &&
+    bytes <= LIMITS.taskNameBytesMax &&
+    !/[/\0]/.test(name) &&
+    !name.startsWith('.') &&
+    name !== SHARED_DIR
+  )
 }

@@ -8,7 +8,7 @@ import {
 } from '../../../test/build/agent.ts'
 import type { AgentTask } from '../assignment.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { NodeInfo } from '../node-facts.ts'
+import type { NodeInfo } from '../node-info.ts'
 import { taskPaths } from '../store/workspace.ts'
 import { buildEnvironment, formatRanges, type TaskEnvironment } from './environment.ts'
 

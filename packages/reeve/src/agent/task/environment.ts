@@ -4,11 +4,9 @@ import type { AgentTask, Assignment } from '../assignment.ts'
 import type { TaskIsolation } from '../driver.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { AllocationNetwork } from '../network/allocation-network.ts'
-import type { NodeInfo } from '../node-facts.ts'
-import { getOwn } from '../own-value.ts'
+import { getOwn, newNodeAttributeLookup, type NodeInfo } from '../node-info.ts'
 import type { TaskPaths, Workspace } from '../store/workspace.ts'
 import { Interpolator } from './interpolate.ts'
-import { newNodeAttributeLookup } from './node-lookup.ts'
 
 interface EnvironmentInput {
   readonly assignment: Assignment

@@ -13,8 +13,7 @@ import { aRunner } from '../../../test/build/runner.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { DriverContext } from '../driver.ts'
-import type { TaskLaunch } from '../task-launch.ts'
+import type { DriverContext, TaskLaunch } from '../driver.ts'
 
 /** A driver that fetches for as long as the test likes. */
 function fetchingDriver() {

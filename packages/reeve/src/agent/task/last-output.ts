@@ -1,8 +1,8 @@
 import { LastOutput, LOG_TYPES, type CheckResult, type LogType } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
-import { RotatedLog, type LogOffset } from '../remote/log-files.ts'
+import { RotatedLog, type LogOffset } from '../remote/follow-log.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { SafeDirectory } from '../store/beneath.ts'
+import { SafeDirectory } from '../store/safe-directory.ts'
 import { isMissing } from '../store/state-file.ts'
 import type { TaskHook, TaskHookContext } from './task-hook.ts'
 

@@ -1,25 +1,26 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import type { TaskEventType } from '@reeve/contract'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
-import type { DriverContext } from '../driver.ts'
-import type { AgentContext } from '../host.ts'
-import type { NodeInfo } from '../node-facts.ts'
-import { groupPortsOf, buildTaskNetwork } from '../network/allocation-network.ts'
-import { getOwn } from '../own-value.ts'
-import type { TaskPaths } from '../store/workspace.ts'
 import type {
-  TaskLogFiles,
+  DriverContext,
+  TaskDriver,
   TaskHandle,
   TaskLaunch,
+  TaskLogFiles,
   TaskPort,
   TaskResources,
-} from '../task-launch.ts'
-import { newDriverContext } from './driver-context.ts'
+} from '../driver.ts'
+import type { AgentContext } from '../agent-context.ts'
+import { getOwn, type NodeInfo } from '../node-info.ts'
+import { groupPortsOf, buildTaskNetwork } from '../network/allocation-network.ts'
+import type { TaskPaths } from '../store/workspace.ts'
 import { buildEnvironment, withVariables } from './environment.ts'
-import type { TaskHookRunner, MergedLaunchAdditions } from './hook-chain.ts'
+import type { TaskHookRunner, MergedLaunchAdditions, TaskHookContext } from './task-hook.ts'
 import type { TaskControl } from './task-control.ts'
-import type { TaskHookContext } from './task-hook.ts'
-import type { TaskRecorder } from './task-ledger.ts'
+import type { TaskEventFields } from './task-event.ts'
+import type { TaskRecorder } from './task-recorder.ts'
 
 interface HookContextInput {
   readonly assignment: Assignment
@@ -208,4 +209,43 @@ function newHandle(input: HandleInput): TaskHandle {
   const hash = createHash('sha256').update(task).digest('hex').slice(0, 12)
   const id = `${allocationId}-${hash}-${attempt}`
   return { driver, id, allocationId, task, dir: join(input.recordsDir, id), bootId }
+}
+
+interface StartFailureEvent {
+  readonly type: TaskEventType
+  readonly fields: TaskEventFields
+}
+
+/** Event for a task that could not be started. `wasDriverCalled`: the driver had been called. */
+export function startFailureEvent(thrown: unknown, wasDriverCalled: boolean): StartFailureEvent {
+  const message = errorMessage(thrown)
+  const kind = thrown instanceof Fault ? thrown.kind : ''
+  switch (kind) {
+    // The driver validates its configuration before it starts anything.
+    case 'task-config':
+    case 'task-invalid':
+      return { type: 'Failed Validation', fields: { ValidationError: message } }
+    case 'agent-state':
+      return { type: 'Setup Failure', fields: { SetupError: message } }
+    case 'task-artifact':
+      return { type: 'Failed Artifact Download', fields: { DownloadError: message } }
+    case 'task-unstartable':
+    case 'task-start':
+      return { type: 'Driver Failure', fields: { DriverError: message } }
+    default:
+      return wasDriverCalled
+        ? { type: 'Driver Failure', fields: { DriverError: message } }
+        : { type: 'Task hook failed', fields: { Message: message } }
+  }
+}
+
+/** Context for a driver; its reports become events of the task. */
+export function newDriverContext(recorder: TaskRecorder, signal: AbortSignal): DriverContext {
+  return { signal, report: (message) => recorder.emitEvent('Driver', { DriverMessage: message }) }
+}
+
+export function getDriver(drivers: ReadonlyMap<string, TaskDriver>, name: string): TaskDriver {
+  const driver = drivers.get(name)
+  if (driver !== undefined) return driver
+  throw new Fault('task-unstartable', `this node has no driver ${JSON.stringify(name)}`)
 }

@@ -7,10 +7,10 @@ import {
   type Recovery,
   type TaskHandle,
 } from '../driver.ts'
-import type { AgentContext } from '../host.ts'
+import type { AgentContext } from '../agent-context.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { errorCode } from '../store/state-file.ts'
-import { sleep } from '../wait.ts'
+import { sleep } from '../timing.ts'
 import type { KillRequest } from './task-control.ts'
 
 interface RecoverOptions {

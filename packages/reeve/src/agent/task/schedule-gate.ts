@@ -5,8 +5,8 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { isEqual, scheduleWindow, type ScheduleWindow } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { sleep } from '../wait.ts'
-import type { TaskRecorder } from './task-ledger.ts'
+import { sleep } from '../timing.ts'
+import type { TaskRecorder } from './task-recorder.ts'
 import { overrideOf } from './task-state.ts'
 
 const timeZoneOffsetAt = createTimeZoneOffset()

@@ -1,6 +1,6 @@
 import type { PauseState, TaskEventType, TaskState } from '@reeve/contract'
-import type { TaskRecord } from '../store/store.ts'
-import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
+import type { TaskRecord } from '../store/agent-store.ts'
+import type { ExecRequest, ExecSession, TaskUsage } from '../driver.ts'
 import type { TaskEventFields } from './task-event.ts'
 
 /** Operations on one task for users, checks and templates. */

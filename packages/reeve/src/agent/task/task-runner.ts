@@ -3,34 +3,43 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { jobJsonLength, type AgentTask, type Assignment } from '../assignment.ts'
 import {
+  type ExecRequest,
+  type ExecSession,
   isRecoverable,
   type RunningTask,
   type TaskExit,
   type TaskHandle,
   type TaskLaunch,
+  type TaskUsage,
 } from '../driver.ts'
-import type { AgentContext } from '../host.ts'
+import type { AgentContext } from '../agent-context.ts'
 import { getSignal } from '../signals.ts'
-import type { TaskRecord } from '../store/store.ts'
-import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
-import { sleep } from '../wait.ts'
-import { newDriverContext, getDriver } from './driver-context.ts'
-import { killTask, killTimeoutMs, terminatedEvent } from './end-task.ts'
-import { startFailureEvent } from './failed-start.ts'
-import { TaskHookRunner } from './hook-chain.ts'
-import { buildHookContext, prepareLaunch } from './launch.ts'
-import { notRunningFault } from './not-running.ts'
+import type { TaskRecord } from '../store/agent-store.ts'
+import { sleep } from '../timing.ts'
+import {
+  newDriverContext,
+  getDriver,
+  buildHookContext,
+  prepareLaunch,
+  startFailureEvent,
+} from './launch.ts'
+import {
+  killTask,
+  killTimeoutMs,
+  notRunningFault,
+  skipsShutdownDelay,
+  terminatedEvent,
+  waitShutdownDelay,
+} from './kill-task.ts'
+import { type TaskHookContext, TaskHookRunner } from './task-hook.ts'
 import { interruptedKill, recoverTask, remainingRestartDelayMs } from './recover-task.ts'
-import { PendingRestarts } from './restart-call.ts'
+import { applyRestartPolicy, PendingRestarts } from './restarts.ts'
 import { startWindow, type ExitCause } from './restart-policy.ts'
-import { applyRestartPolicy } from './settle.ts'
-import { skipsShutdownDelay, waitShutdownDelay } from './shutdown-delay.ts'
 import { ScheduleGate } from './schedule-gate.ts'
 import type { KillRequest, RestartRequest, TaskControl } from './task-control.ts'
 import type { TaskEventFields } from './task-event.ts'
-import type { TaskHookContext } from './task-hook.ts'
-import { TaskRecorder } from './task-ledger.ts'
-import { assertStepTransition, DONE_STEP, type Step } from './task-step.ts'
+import { TaskRecorder } from './task-recorder.ts'
+import { assertStepTransition, DONE_STEP, type Step } from './task-state.ts'
 
 interface TaskRunnerOptions {
   readonly agent: AgentContext

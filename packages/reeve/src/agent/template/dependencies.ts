@@ -1,5 +1,5 @@
 import { Fault } from '@reeve/kit/fault.ts'
-import type { ServiceCatalog } from '../catalog.ts'
+import type { ServiceCatalog } from '../services/catalog-client.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** A service or variable that a template asks for. */

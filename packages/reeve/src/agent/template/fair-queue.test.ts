@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TemplateQueue, type TemplateQueueOwner } from './fair-queue.ts'
+import { TemplateQueue, type TemplateQueueOwner } from './template-renderer.ts'
 
 interface Item {
   readonly owner: TemplateQueueOwner

@@ -14,9 +14,8 @@ import {
   type TemplateValue,
 } from '@reeve/go-template'
 import { canonicalPath } from '../../compat/index.ts'
-import type { ServiceName, VariableItems } from '../catalog.ts'
-import type { NodeInfo } from '../node-facts.ts'
-import { newNodeAttributeLookup } from '../task/node-lookup.ts'
+import type { ServiceName, VariableItems } from '../services/catalog-client.ts'
+import { newNodeAttributeLookup, type NodeInfo } from '../node-info.ts'
 import type { Dependency } from './dependencies.ts'
 
 /** Input of template functions. */

@@ -1,21 +1,19 @@
+import type { ChangeScript, Template } from '@reeve/contract'
 import { msFromNs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import type { ServiceCatalog } from '../catalog.ts'
+import type { ServiceCatalog } from '../services/catalog-client.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { TaskHookContext } from '../task/task-hook.ts'
-import { sleep } from '../wait.ts'
-import { applyChangeModes } from './change-actions.ts'
+import type { TaskHook, TaskHookContext } from '../task/task-hook.ts'
+import { sleep } from '../timing.ts'
 import { TemplateDependencies, templateFault } from './dependencies.ts'
-import type { TemplateQueueOwner } from './fair-queue.ts'
+import type { TemplateQueueOwner, TemplateRenderer } from './template-renderer.ts'
 import type { RenderedFile, RenderOutcome, RenderRequest } from './render-templates.ts'
-import { TaskFiles } from './task-files.ts'
-import { TaskTemplate } from './task-template.ts'
-import type { TemplateRenderer } from './template-renderer.ts'
+import { TaskFiles, TaskTemplate } from './task-template.ts'
 
 type Rendered = Extract<RenderOutcome, { kind: 'rendered' }>
 
 /** The templates of one task: rendered before it starts, and again when a dependency changes. */
-export class TemplateManager {
+class TemplateManager {
   readonly #context: TaskHookContext
   readonly #renderer: TemplateRenderer
   readonly #owner: TemplateQueueOwner
@@ -242,4 +240,132 @@ function pairWithFiles(
     const template = templates[index]
     return template === undefined ? [] : [[template, file] as const]
   })
+}
+
+/** Renders the templates of a task before each start, and again when a dependency changes. */
+export function newTemplateHook(
+  catalogOf: (context: TaskHookContext) => ServiceCatalog | undefined,
+  renderer: TemplateRenderer,
+): () => TaskHook {
+  return () => {
+    let manager: TemplateManager | undefined
+    let isStarted = false
+    return {
+      name: 'templates',
+      runsOnce: false,
+      applies: ({ task }) => (task.Templates ?? []).length > 0,
+      async beforeStart(context) {
+        // Created for each start: the task may have been updated.
+        manager?.close()
+        manager = new TemplateManager(context, catalogOf(context), renderer)
+        return { env: await manager.renderInitial(context.signal) }
+      },
+      async afterStart(context) {
+        if (manager === undefined) {
+          manager = new TemplateManager(context, catalogOf(context), renderer)
+          await manager.resume()
+          isStarted = true
+        }
+        manager.watch()
+        if (isStarted) return
+        isStarted = true
+        for (const { ChangeMode, ChangeScript: script } of context.task.Templates ?? []) {
+          // Not awaited: the task is running, and a script may take time.
+          if (ChangeMode === 'script' && script?.RunOnFirstRender === true) {
+            void runScript(script, context)
+          }
+        }
+      },
+      close: () => manager?.close(),
+    }
+  }
+}
+
+type ChangeContext = Pick<TaskHookContext, 'control' | 'clock' | 'random' | 'signal'>
+
+/**
+ * Applies the change modes of changed templates. Several changes act once, after one random splay,
+ * and a restart takes precedence.
+ */
+async function applyChangeModes(
+  changed: readonly Template[],
+  context: ChangeContext,
+): Promise<void> {
+  const actionable = changed.filter(({ ChangeMode }) => ChangeMode !== 'noop')
+  if (actionable.length === 0) return
+  const splayMs = Math.max(...actionable.map(({ Splay }) => msFromNs(Splay)))
+  const { clock, random, signal, control } = context
+  if (splayMs > 0 && !(await sleep(clock, splayMs * random.next(), signal))) return
+  const isRestart = actionable.some(
+    ({ ChangeMode }) => ChangeMode === 'restart' || ChangeMode === '',
+  )
+  try {
+    if (isRestart) {
+      await control.restart({ reason: 'Template with change_mode restart re-rendered' })
+      return
+    }
+    for (const name of signalsOf(actionable)) await control.signal(name, 'Template re-rendered')
+    for (const script of scriptsOf(actionable)) await runScript(script, context)
+  } catch (thrown) {
+    // A task that is not running gets the new files with its next start.
+    if (thrown instanceof Fault && thrown.kind === 'task-not-running') return
+    control.addEvent('Template', `Template change not acted on: ${errorMessage(thrown)}`)
+  }
+}
+
+function signalsOf(templates: readonly Template[]): ReadonlySet<string> {
+  const withSignal = templates.filter(({ ChangeMode }) => ChangeMode === 'signal')
+  return new Set(
+    withSignal.map(({ ChangeSignal }) => (ChangeSignal === '' ? 'SIGHUP' : ChangeSignal)),
+  )
+}
+
+function scriptsOf(templates: readonly Template[]): readonly ChangeScript[] {
+  return templates.flatMap(({ ChangeMode, ChangeScript: script }) => {
+    return ChangeMode === 'script' && script !== null ? [script] : []
+  })
+}
+
+/** Default timeout of a change script. */
+const DEFAULT_SCRIPT_TIMEOUT_MS = 5_000
+
+/**
+ * Runs a change script in the task. A failure becomes an event, and kills the task if configured.
+ */
+async function runScript(script: ChangeScript, context: ChangeContext): Promise<void> {
+  const { control } = context
+  const problem = await runScriptOnce(script, context)
+  if (problem === undefined) return
+  const Message = `Template ran script ${JSON.stringify(script.Command)}: ${problem}`
+  if (!script.FailOnError) {
+    control.addEvent('Template', Message)
+    return
+  }
+  const cause = { type: 'Template', fields: { Message, FailsTask: true } } as const
+  void control.kill({ cause, reason: 'Template script failed', skipShutdownDelay: false })
+}
+
+async function runScriptOnce(
+  script: ChangeScript,
+  { control, clock, signal }: ChangeContext,
+): Promise<string | undefined> {
+  const timeoutMs = script.Timeout > 0 ? msFromNs(script.Timeout) : DEFAULT_SCRIPT_TIMEOUT_MS
+  const cancelTimeout = new AbortController()
+  try {
+    const command = [script.Command, ...(script.Args ?? [])]
+    const session = await control.exec({ command, tty: undefined })
+    session.stdin.end()
+    session.stdout.resume()
+    session.stderr.resume()
+    const timeout = sleep(clock, timeoutMs, AbortSignal.any([cancelTimeout.signal, signal]))
+    const code = await Promise.race([session.exited, timeout.then(() => undefined)])
+    if (code === 0) return undefined
+    if (code !== undefined) return `it ended with code ${code}`
+    session.hangUp()
+    return `it took longer than ${timeoutMs} ms`
+  } catch (thrown) {
+    return errorMessage(thrown)
+  } finally {
+    cancelTimeout.abort()
+  }
 }

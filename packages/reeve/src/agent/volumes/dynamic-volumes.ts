@@ -9,15 +9,15 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import { isHostPath, LIMITS, volumePluginAttribute } from '../../model/index.ts'
 import type { Logger } from '../log.ts'
 import { RemoteRefusal } from '../remote/remote-refusal.ts'
-import { Semaphore } from '../wait.ts'
-import { ProgramPlugins } from './find-plugins.ts'
+import { Semaphore } from '../timing.ts'
 import {
   hostPathRequirement,
   newMkdirPlugin,
-  volumePluginRefusal,
-  requireDirectory,
   type PluginNode,
+  ProgramPlugins,
+  requireDirectory,
   type VolumePlugin,
+  volumePluginRefusal,
 } from './volume-plugin.ts'
 
 /** Directories for volumes and volume plugins. */

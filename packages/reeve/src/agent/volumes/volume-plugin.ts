@@ -1,11 +1,13 @@
-import { chmod, chown, mkdir, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, chmod, chown, mkdir, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BUILT_IN_VOLUME_PLUGIN, type MadeVolume, type VolumeOnNode } from '@reeve/contract'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { isHostPath, LIMITS } from '../../model/index.ts'
+import type { Logger } from '../log.ts'
 import { RemoteRefusal } from '../remote/remote-refusal.ts'
 import { runProgram } from '../run-program.ts'
-import { removeTree } from '../store/remove-tree.ts'
+import { removeTree } from '../store/safe-directory.ts'
 import { isMissing } from '../store/state-file.ts'
 
 /** Creates and deletes volumes on a node. Both operations are idempotent. */
@@ -90,7 +92,7 @@ interface ProgramPluginOptions extends PluginNode {
 }
 
 /** A plugin that is an executable: its argument names the operation, its environment the volume. */
-export function newProgramPlugin(options: ProgramPluginOptions): VolumePlugin {
+function newProgramPlugin(options: ProgramPluginOptions): VolumePlugin {
   const { name, path: program, version } = options
   return {
     name,
@@ -120,14 +122,14 @@ export function newProgramPlugin(options: ProgramPluginOptions): VolumePlugin {
 }
 
 /** Returns the output of the operation `fingerprint`. */
-export async function fingerprintPlugin(program: string): Promise<string> {
+async function fingerprintPlugin(program: string): Promise<string> {
   return await runPluginProgram(program, 'fingerprint', pluginEnvironment(program, 'fingerprint'), {
     timeoutMs: FINGERPRINT_TIMEOUT_MS,
   })
 }
 
 /** Returns the version in the output of `fingerprint`; throws if it is not that of a plugin. */
-export function parseFingerprint(output: string): string {
+function parseFingerprint(output: string): string {
   const { version } = parseJsonObject(output)
   if (typeof version !== 'string' || !PLUGIN_VERSION.test(version))
     throw volumePluginRefusal(
@@ -206,4 +208,103 @@ function parseJsonObject(output: string): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw volumePluginRefusal('the plugin must print a JSON object on its standard output')
   return { ...value }
+}
+
+interface ProgramPluginsOptions extends PluginNode {
+  /** Every program in it is a plugin, named as its file. */
+  readonly pluginDir: string
+  readonly log: Logger
+}
+
+const PLUGIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+const PLUGINS_MAX = 64
+/** A program that root runs must not be writable by other users. */
+const WRITABLE_BY_ALL = 0o002
+
+/** The result of probing a program. */
+interface PluginProbe {
+  readonly plugin?: VolumePlugin
+  /** Why the program is not used. */
+  readonly failure?: string
+  /** The failure may pass although the file stays the same, such as a timeout. */
+  readonly isTransient?: boolean
+}
+
+/**
+ * The executables of the plugin directory. Each is probed when it is new or has changed; operators
+ * add and replace them while the agent runs.
+ */
+export class ProgramPlugins {
+  readonly #options: ProgramPluginsOptions
+  /** Results by name and file version. */
+  #probesByVersion: ReadonlyMap<string, PluginProbe> = new Map()
+
+  constructor(options: ProgramPluginsOptions) {
+    this.#options = options
+  }
+
+  async probe(): Promise<readonly VolumePlugin[]> {
+    const names = (await this.#listNames()).slice(0, PLUGINS_MAX)
+    const probes = await Promise.all(names.map((name) => this.#probeFile(name)))
+    this.#probesByVersion = new Map(probes.filter((probe) => probe !== undefined))
+    return [...this.#probesByVersion.values()].flatMap(({ plugin }) => plugin ?? [])
+  }
+
+  /** Each new failure is logged once. */
+  async #probeFile(name: string): Promise<readonly [string, PluginProbe] | undefined> {
+    const path = join(this.#options.pluginDir, name)
+    const version = await fileVersion(path)
+    if (version === undefined) return undefined
+    const key = `${name} ${version}`
+    const cachedProbe = this.#probesByVersion.get(key)
+    if (cachedProbe !== undefined && cachedProbe.isTransient !== true) return [key, cachedProbe]
+    const probe = await this.#probeProgram(name, path)
+    const { failure: error } = probe
+    if (error !== undefined && error !== cachedProbe?.failure)
+      this.#options.log.warn({ plugin: name, error }, 'volume plugin rejected')
+    return [key, probe]
+  }
+
+  async #listNames(): Promise<readonly string[]> {
+    const { pluginDir, log } = this.#options
+    try {
+      const names = await readdir(pluginDir)
+      return names
+        .filter((name) => PLUGIN_NAME.test(name) && name !== BUILT_IN_VOLUME_PLUGIN)
+        .toSorted()
+    } catch (thrown) {
+      if (!isMissing(thrown)) log.warn({ error: errorMessage(thrown) }, 'volume plugins not read')
+      return []
+    }
+  }
+
+  async #probeProgram(name: string, path: string): Promise<PluginProbe> {
+    let output: string
+    try {
+      const { mode } = await stat(path)
+      if ((mode & WRITABLE_BY_ALL) !== 0)
+        return { failure: `the file is writable by all users: run chmod o-w ${path}` }
+      output = await fingerprintPlugin(path)
+    } catch (thrown) {
+      return { failure: errorMessage(thrown), isTransient: true }
+    }
+    try {
+      const version = parseFingerprint(output)
+      return { plugin: newProgramPlugin({ ...this.#options, name, path, version }) }
+    } catch (thrown) {
+      return { failure: errorMessage(thrown) }
+    }
+  }
+}
+
+/** Undefined for what cannot be run. */
+async function fileVersion(path: string): Promise<string | undefined> {
+  try {
+    const stats = await stat(path)
+    if (!stats.isFile()) return undefined
+    await access(path, constants.X_OK)
+    return `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.mode}`
+  } catch {
+    return undefined
+  }
 }

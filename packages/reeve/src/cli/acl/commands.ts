@@ -176,7 +176,7 @@ const roleCommands: readonly CommandSpec[] = [
     ],
     flags: ROLE_FLAGS,
     isRead: true,
-    load: async () => (await import('./role.ts')).runRoleCreate,
+    load: async () => (await import('./token.ts')).runRoleCreate,
   },
   {
     path: 'acl role read',
@@ -184,7 +184,7 @@ const roleCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve acl role read dev', says: 'replace its policies' }],
     args: [ROLE],
     isRead: true,
-    load: async () => (await import('./role.ts')).runRoleRead,
+    load: async () => (await import('./token.ts')).runRoleRead,
   },
   {
     path: 'acl role update',
@@ -193,7 +193,7 @@ const roleCommands: readonly CommandSpec[] = [
     args: [ROLE],
     flags: ROLE_FLAGS,
     isRead: true,
-    load: async () => (await import('./role.ts')).runRoleUpdate,
+    load: async () => (await import('./token.ts')).runRoleUpdate,
   },
   {
     path: 'acl role delete',
@@ -202,7 +202,7 @@ const roleCommands: readonly CommandSpec[] = [
       { line: 'reeve acl role delete dev', says: 'tokens lose the permissions it granted' },
     ],
     args: [ROLE],
-    load: async () => (await import('./role.ts')).runRoleDelete,
+    load: async () => (await import('./token.ts')).runRoleDelete,
   },
   {
     path: 'acl role list',
@@ -210,7 +210,7 @@ const roleCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve acl role list', says: 'all that the token may read' }],
     flags: [VERBOSE],
     isRead: true,
-    load: async () => (await import('./role.ts')).runRoleList,
+    load: async () => (await import('./token.ts')).runRoleList,
   },
 ]
 

@@ -1,10 +1,9 @@
 import type { AclPolicyRecord } from '@reeve/contract'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { renderNonEmptyFields } from '../output/known-fields.ts'
-import { renderTable } from '../output/table.ts'
-import { readTextFile } from '../spec-file/file-text.ts'
-import { undefinedIfNotFound } from '../find-or-undefined.ts'
+import { EXIT_CODES } from '../errors.ts'
+import { renderNonEmptyFields, renderTable } from '../output/format.ts'
+import { readTextFile } from '../input.ts'
+import { undefinedIfNotFound } from '../resolve.ts'
 
 export async function runAclPolicyList({ client, output }: CommandContext): Promise<number> {
   const { data } = await client.v1.listAclPolicies()

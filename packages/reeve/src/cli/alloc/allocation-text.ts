@@ -1,11 +1,27 @@
-import { allocationHealth, type Allocation, type AllocationFailure } from '@reeve/contract'
+import {
+  allocationHealth,
+  type Allocation,
+  type AllocationFailure,
+  type AllocationHealthFacts,
+  type CheckResult,
+  type NextAttempt,
+} from '@reeve/contract'
+import { msFromNs } from '@reeve/kit/duration.ts'
+import { ApiError } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
-import { formatId } from '../find-id.ts'
-import { renderNonEmptyFields, joinSections } from '../output/known-fields.ts'
-import { renderTable } from '../output/table.ts'
-import { agoFromIso, agoFromNs, dateFromNs } from '../output/time.ts'
-import { statusStyle } from '../output/tone.ts'
-import { formatFailure } from './failure-text.ts'
+import { formatId } from '../resolve.ts'
+import {
+  renderNonEmptyFields,
+  joinSections,
+  renderTable,
+  agoFromIso,
+  agoFromNs,
+  dateFromNs,
+  formatAge,
+  shortenId,
+} from '../output/format.ts'
+import { statusStyle } from '../output/color.ts'
+import type { AllocationStub } from './find-allocation.ts'
 
 type TaskState = NonNullable<Allocation['TaskStates']>[string]
 type TaskResources = Allocation['AllocatedResources']['Tasks'][string]
@@ -130,4 +146,89 @@ function formatPlacement({ Metrics }: Allocation): string {
     ['Exhausted', String(NodesExhausted)],
   ])
   return `Placement\n${counts}${renderTable(['Node', 'Score', 'Of which'], rows)}`
+}
+
+type ListedAllocation = AllocationHealthFacts &
+  Pick<
+    AllocationStub,
+    'Namespace' | 'JobID' | 'TaskGroup' | 'JobVersion' | 'NodeID' | 'NodeName' | 'CreateTime'
+  >
+
+/** Allocations as every command lists them. */
+export function formatAllocationTable(
+  allocations: readonly ListedAllocation[],
+  { flags, host, output, settings }: CommandContext,
+): string {
+  const isVerbose = flags.has('verbose')
+  const isEverywhere = settings.namespace === '*'
+  const rows = allocations.map((one) => {
+    const health = allocationHealth(one, host.nowMs())
+    return [
+      formatId(one.ID, isVerbose),
+      ...(isEverywhere ? [one.Namespace] : []),
+      one.JobID,
+      one.TaskGroup,
+      String(one.JobVersion),
+      one.NodeName === '' ? formatId(one.NodeID, isVerbose) : one.NodeName,
+      one.DesiredStatus,
+      output.paint(statusStyle(health), health),
+      agoFromNs(one.CreateTime, host.nowMs()),
+    ]
+  })
+  const place = isEverywhere ? ['Namespace'] : []
+  const after = ['Job', 'Group', 'Version', 'Node', 'Desired', 'Status', 'Created']
+  return renderTable(['ID', ...place, ...after], rows)
+}
+
+/** Reads the failure report of an allocation; undefined if the server rejects the request. */
+export async function readFailureReport(
+  { client }: CommandContext,
+  allocation: { readonly ID: string; readonly Namespace: string },
+): Promise<AllocationFailure | undefined> {
+  try {
+    const params = { alloc_id: allocation.ID }
+    const query = { namespace: allocation.Namespace }
+    return (await client.v1.readAllocationFailure({ params, query })).data
+  } catch (thrown) {
+    // The other details are printed without it: servers of earlier versions do not have the route.
+    if (thrown instanceof ApiError) return undefined
+    throw thrown
+  }
+}
+
+/** Formats a failure: cause, log lines, next attempt and remedies. */
+export function formatFailure(
+  { Failure, Lines, LinesFrom, LinesOmitted, Check, NextAttempt, Remedies }: AllocationFailure,
+  { host, output: { paint } }: CommandContext,
+  count = 1,
+): string {
+  if (Failure === null) return ''
+  const { Task, Text, Time } = Failure
+  const where = Task === '' ? '' : `Task "${Task}": `
+  const often = count > 1 ? ` (${count} allocations)` : ''
+  const ago = agoFromNs(Time, host.nowMs())
+  const from = LinesFrom === undefined ? '' : `  Last lines of ${LinesFrom}:\n`
+  return [
+    `${paint('bad', `${where}${Text}${often}`)}, ${ago}\n`,
+    Check === undefined ? '' : formatCheck(Check),
+    Lines === undefined ? '' : `${from}${Lines.map((line) => `    ${line}\n`).join('')}`,
+    LinesOmitted === undefined ? '' : `  No log lines: ${LinesOmitted}\n`,
+    NextAttempt === null ? '' : `  Next: ${formatNextAttempt(NextAttempt, host.nowMs())}\n`,
+    ...Remedies.map(({ Text: remedy, Command }) => `  ${remedy}:\n    ${Command}\n`),
+  ].join('')
+}
+
+function formatCheck({ Check, Service, StatusCode, Output }: CheckResult): string {
+  const status = StatusCode === undefined ? '' : ` answered ${StatusCode}`
+  const body = Output.trimEnd()
+    .split('\n')
+    .map((line) => `    ${line}\n`)
+  return `  Check "${Check}" of service "${Service}"${status}:\n${body.join('')}`
+}
+
+/** `in 14 s: Restart 3 on the same node; …` */
+function formatNextAttempt({ Text, Time, AllocID }: NextAttempt, nowMs: number): string {
+  const dueMs = msFromNs(Time)
+  const due = dueMs > nowMs ? `in ${formatAge(dueMs - nowMs)}: ` : ''
+  return `${due}${Text}${AllocID === '' ? '' : ` (${shortenId(AllocID)})`}`
 }

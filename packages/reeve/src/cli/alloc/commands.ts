@@ -106,7 +106,7 @@ export const allocCommands: readonly CommandSpec[] = [
     args: [OPTIONAL_ALLOC, { usage: '[COMMAND...]', help: 'the command and its arguments' }],
     flags: [...SESSION_FLAGS, TASK, ...INSTANCE],
     passThroughArgs: true,
-    load: async () => (await import('./exec.ts')).runAllocExec,
+    load: async () => (await import('./attach.ts')).runAllocExec,
   },
   {
     path: 'alloc checks',
@@ -122,7 +122,7 @@ export const allocCommands: readonly CommandSpec[] = [
     args: [OPTIONAL_ALLOC],
     flags: INSTANCE,
     isRead: true,
-    load: async () => (await import('./checks.ts')).runAllocChecks,
+    load: async () => (await import('./status.ts')).runAllocChecks,
   },
   {
     path: 'alloc cp',
@@ -140,7 +140,7 @@ export const allocCommands: readonly CommandSpec[] = [
       { usage: '<TO>', help: 'a path here, or ALLOC:PATH', completionKind: 'file' },
     ],
     flags: [TASK],
-    load: async () => (await import('./cp.ts')).runAllocCp,
+    load: async () => (await import('./files.ts')).runAllocCp,
   },
   {
     path: 'alloc port-forward',
@@ -237,7 +237,7 @@ export const allocCommands: readonly CommandSpec[] = [
       ...INSTANCE,
     ],
     isRead: true,
-    load: async () => (await import('./fs.ts')).runAllocFs,
+    load: async () => (await import('./files.ts')).runAllocFs,
   },
   {
     path: 'alloc stats',
@@ -252,6 +252,6 @@ export const allocCommands: readonly CommandSpec[] = [
     args: [OPTIONAL_ALLOC],
     flags: [ONE_TASK, ...INSTANCE],
     isRead: true,
-    load: async () => (await import('./stats.ts')).runAllocStats,
+    load: async () => (await import('./status.ts')).runAllocStats,
   },
 ]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { EscapeDetector } from './escape.ts'
+import { EscapeDetector } from './attach.ts'
 
 const cases = [
   { name: 'passes what is typed', typed: ['ls -l\r'], sent: 'ls -l\r', leaves: false },

@@ -1,9 +1,8 @@
 import { PAUSE_STATES, type PauseState } from '@reeve/contract'
 import type { CommandContext } from '../command.ts'
-import { watchEvaluation } from '../eval/settled-evaluation.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
-import { shortenId } from '../output/table.ts'
+import { watchEvaluation } from '../eval/wait-for-evaluation.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
+import { shortenId } from '../output/format.ts'
 import {
   allocationRequest,
   resolveTask,

@@ -1,14 +1,13 @@
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
+import { EXIT_CODES } from '../errors.ts'
 import { createOutputWriter } from '../output/printable.ts'
-import { copyFrames, collectFrames, type WriteBytes } from './copy.ts'
+import { copyFrames, collectFrames, type WriteBytes, lastLines } from './streams.ts'
 import {
   allocationRequest,
   resolveAllocation,
   resolveTask,
   type AllocationStub,
 } from './find-allocation.ts'
-import { lastLines } from './tail.ts'
 
 const TYPES = ['stdout', 'stderr'] as const
 type LogType = (typeof TYPES)[number]

@@ -1,10 +1,16 @@
-import { failureOf } from '@reeve/contract'
+import { type CheckResult, failureOf, type ResourceUsage } from '@reeve/contract'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { findAllocation, allocationRequest, type AllocationStub } from './find-allocation.ts'
-import { formatAllocationTable } from './allocation-table.ts'
-import { formatAllocation } from './allocation-text.ts'
-import { readFailureReport } from './failure-text.ts'
+import { EXIT_CODES } from '../errors.ts'
+import { statusStyle } from '../output/color.ts'
+import { formatAge, formatSize, renderTable } from '../output/format.ts'
+import {
+  findAllocation,
+  allocationRequest,
+  type AllocationStub,
+  resolveAllocation,
+  resolveTask,
+} from './find-allocation.ts'
+import { formatAllocation, formatAllocationTable, readFailureReport } from './allocation-text.ts'
 
 export async function runAllocStatus(invocation: CommandContext): Promise<number> {
   const [given] = invocation.args
@@ -43,4 +49,83 @@ async function showAllocation(invocation: CommandContext, given: string): Promis
   output.print(failure === undefined ? data : { ...data, FailureReport: failure }, () =>
     formatAllocation(data, failure, invocation),
   )
+}
+
+/** `alloc stats`: prints the current and the reserved resources of an allocation. */
+export async function runAllocStats(invocation: CommandContext): Promise<number> {
+  const { args, client, flags, output } = invocation
+  const allocation = await resolveAllocation(invocation, args[0])
+  const named = flags.string('task')
+  const task = named === undefined ? undefined : resolveTask(allocation, named)
+  const { params, query } = allocationRequest(allocation)
+  const { data } = await client.v1.readAllocationStats({ params, query: { ...query, task } })
+  output.print(data, () => {
+    const tasks = Object.entries(data.Tasks).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    const rows = tasks.map(([name, { ResourceUsage }]) => {
+      const asked = allocation.TaskResources?.[name]
+      return usageRow(name, ResourceUsage, asked)
+    })
+    if (rows.length === 0) return 'No task runs.'
+    const sum = rows.length > 1 ? [usageRow('all', data.ResourceUsage, undefined)] : []
+    const heading = ['Task', 'CPU', 'Reserved', 'CPU %', 'Memory', 'Reserved', 'Peak']
+    return renderTable(heading, [...rows, ...sum])
+  })
+  return EXIT_CODES.ok
+}
+
+interface ReservedResources {
+  readonly CPU: number
+  readonly MemoryMB: number
+}
+
+function usageRow(
+  name: string,
+  { CpuStats, MemoryStats }: ResourceUsage,
+  reserved: ReservedResources | undefined,
+) {
+  const used = MemoryStats.Usage > 0 ? MemoryStats.Usage : MemoryStats.RSS
+  return [
+    name,
+    `${Math.round(CpuStats.TotalTicks)} MHz`,
+    reserved === undefined ? '' : `${reserved.CPU} MHz`,
+    CpuStats.Percent.toFixed(1),
+    formatSize(used),
+    reserved === undefined ? '' : `${reserved.MemoryMB} MiB`,
+    MemoryStats.MaxUsage > 0 ? formatSize(MemoryStats.MaxUsage) : '',
+  ]
+}
+
+/** `alloc checks`: prints the latest result of each health check; exits with 1 while one fails. */
+export async function runAllocChecks(invocation: CommandContext): Promise<number> {
+  const { args, client, output } = invocation
+  const allocation = await resolveAllocation(invocation, args[0])
+  const { data } = await client.v1.readAllocationChecks(allocationRequest(allocation))
+  const results = Object.values(data).toSorted(byService)
+  output.print(data, () =>
+    results.length === 0
+      ? `Allocation ${allocation.Name} has no health checks.`
+      : formatChecks(results, invocation),
+  )
+  return results.some(({ Status }) => Status === 'failure') ? EXIT_CODES.failed : EXIT_CODES.ok
+}
+
+function byService(a: CheckResult, b: CheckResult): number {
+  const [one, other] = [`${a.Service}\0${a.Check}\0${a.ID}`, `${b.Service}\0${b.Check}\0${b.ID}`]
+  return one < other ? -1 : 1
+}
+
+function formatChecks(results: readonly CheckResult[], { host, output }: CommandContext): string {
+  const rows = results.map((result) => [
+    result.Service,
+    result.Check,
+    result.Task ?? '',
+    output.paint(statusStyle(result.Status), result.Status),
+    result.StatusCode === undefined ? '' : String(result.StatusCode),
+    `${formatAge(host.nowMs() - result.Timestamp * 1000)} ago`,
+  ])
+  const failures = results.filter(({ Status }) => Status === 'failure')
+  const details = failures.map(
+    ({ Service, Check, Output }) => `\nCheck "${Check}" of service "${Service}":\n${Output}\n`,
+  )
+  return `${renderTable(['Service', 'Check', 'Task', 'Status', 'Code', 'Checked'], rows)}${details.join('')}`
 }

@@ -1,6 +1,5 @@
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
 
 /**
  * Scripts that call `__complete` with the words up to the cursor. Without completions, bash and zsh

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replicationFindings } from './copies-check.ts'
+import { replicationFindings } from './server-checks.ts'
 
 const cases = [
   { name: 'without other regions there is nothing to say', stats: undefined, states: [] },

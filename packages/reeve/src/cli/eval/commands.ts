@@ -24,7 +24,7 @@ export const evalCommands: readonly CommandSpec[] = [
     ],
     flags: LIST_FLAGS,
     isRead: true,
-    load: async () => (await import('./list.ts')).runEvalList,
+    load: async () => (await import('./evaluation.ts')).runEvalList,
   },
   {
     path: 'eval status',
@@ -48,7 +48,7 @@ export const evalCommands: readonly CommandSpec[] = [
       ...LIST_FLAGS,
     ],
     isRead: true,
-    load: async () => (await import('./status.ts')).runEvalStatus,
+    load: async () => (await import('./evaluation.ts')).runEvalStatus,
   },
   {
     path: 'eval explain',
@@ -63,7 +63,7 @@ export const evalCommands: readonly CommandSpec[] = [
       { usage: '--limit <NUMBER>', help: 'rejections shown per group (default: 20)' },
     ],
     isRead: true,
-    load: async () => (await import('./explain.ts')).runEvalExplain,
+    load: async () => (await import('./evaluation.ts')).runEvalExplain,
   },
   {
     path: 'eval delete',
@@ -76,6 +76,6 @@ export const evalCommands: readonly CommandSpec[] = [
     flags: [
       { usage: '--filter <EXPRESSION>', help: 'delete evaluations that match this expression' },
     ],
-    load: async () => (await import('./delete.ts')).runEvalDelete,
+    load: async () => (await import('./evaluation.ts')).runEvalDelete,
   },
 ]

@@ -1,7 +1,7 @@
 import type { ItemOf } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
-import { resolveOne } from '../prefix.ts'
-import { resolveOrganization } from './organization.ts'
+import { resolveOne } from '../resolve.ts'
+import { resolveOrganization } from './flags.ts'
 
 interface NamedResource {
   readonly id: string

@@ -1,9 +1,8 @@
 import { v2 } from '@reeve/contract'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandError, UsageError } from '../failure.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
 import { readStdin } from '../input.ts'
-import { renderTable } from '../output/table.ts'
+import { renderTable } from '../output/format.ts'
 
 /** Variables of runs: those of workspaces and of variable sets have the same commands. */
 

@@ -1,7 +1,6 @@
 import { ApiError, type Client } from '@reeve/sdk'
 import type { Fields, Omission } from './import-plan.ts'
-import { mapConcurrently } from './import-source.ts'
-import { translateFields, type PeerNames } from './peer-names.ts'
+import { mapConcurrently, type PeerNames, translateFields } from './source.ts'
 import { collect, rejectionMessage } from './workload-inventory.ts'
 
 /** A record that refers to others by name, because IDs differ between installations. */

@@ -1,8 +1,7 @@
 import type { JobSubmission } from '@reeve/contract'
 import { ApiError, type Client } from '@reeve/sdk'
-import { mapConcurrently } from './import-source.ts'
+import { mapConcurrently, type PeerNames, translateFields, translatePath } from './source.ts'
 import type { Fields, Omission } from './import-plan.ts'
-import { translateFields, translatePath, type PeerNames } from './peer-names.ts'
 
 /** A variable. `items` is undefined if the values are not readable. */
 export interface VariableRecord {

@@ -1,10 +1,9 @@
 import type { AllocationStub, JobAction } from '@reeve/contract'
 import { findAllocation } from '../alloc/find-allocation.ts'
-import { attachSession } from '../alloc/session.ts'
+import { attachSession } from '../alloc/attach.ts'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandError, UsageError } from '../failure.ts'
-import { renderTable } from '../output/table.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
+import { renderTable } from '../output/format.ts'
 import { shellLine } from '@reeve/kit/shell-words.ts'
 import { findJob } from './find-job.ts'
 

@@ -2,9 +2,7 @@ import { readdir, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { formatDiagnostics, formatSource } from '@reeve/hcl'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandError, UsageError } from '../failure.ts'
-import { systemErrorReason } from '../reason.ts'
+import { CommandError, EXIT_CODES, systemErrorReason, UsageError } from '../errors.ts'
 import { isJson, JOB_FILE, readText } from '../job-file/read-job-file.ts'
 
 /** File suffixes that are formatted in directories; any file may be named explicitly. */

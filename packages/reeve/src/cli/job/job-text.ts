@@ -10,23 +10,32 @@ import {
   type JobSummary,
   type ServiceRegistration,
 } from '@reeve/contract'
-import { formatAllocationTable } from '../alloc/allocation-table.ts'
-import { formatFailure } from '../alloc/failure-text.ts'
-import { placementHoldReason, placementPhase } from '../../model/index.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
+import { ApiError, ConnectionError } from '@reeve/sdk'
+import { formatAllocationTable, formatFailure } from '../alloc/allocation-text.ts'
+import {
+  isActivePeriodic,
+  nextLaunchMs,
+  placementHoldReason,
+  placementPhase,
+} from '../../model/index.ts'
 import type { CommandContext } from '../command.ts'
-import { renderNonEmptyFields, joinSections } from '../output/known-fields.ts'
+import {
+  renderNonEmptyFields,
+  joinSections,
+  shortenId,
+  renderTable,
+  agoFromNs,
+  dateFromNs,
+  dateFromMs,
+  formatAge,
+} from '../output/format.ts'
 import { escapeControlCharacters } from '../output/printable.ts'
-import type { Paint } from '../output/style.ts'
-import { shortenId, renderTable } from '../output/table.ts'
-import { agoFromNs, dateFromNs } from '../output/time.ts'
-import { statusStyle } from '../output/tone.ts'
-import { formatPlacementFailure } from '../plan/metrics-text.ts'
-import { suggestCommand } from '../plan/next-command.ts'
-import { failingCheckText } from '../watch/rollout-state.ts'
-import { formatDeploymentProgress } from '../watch/rollout-text.ts'
-import { formatChildren, type JobStub } from './children.ts'
-import { formatNextLaunch } from './next-launch.ts'
-import { formatRegions, type JobRegionStatus } from './regions-of-job.ts'
+import { type Paint, statusStyle } from '../output/color.ts'
+import { formatPlacementFailure } from '../plan/placement-failures.ts'
+import { suggestCommand } from '../plan/suggest-command.ts'
+import { failingCheckText, formatDeploymentProgress } from '../monitor/deployment-text.ts'
+import { formatChildren, type JobStub } from './find-job.ts'
 
 interface JobView {
   readonly job: Job
@@ -231,3 +240,118 @@ function formatAllocations(
   )
   return `${invocation.output.paint('strong', 'Allocations')}\n${formatAllocationTable(newest, invocation)}`
 }
+
+/** Formats the next launch of a periodic job in UTC; empty for other jobs. */
+export function formatNextLaunch(job: Job, nowMs: number): string {
+  const { Periodic } = job
+  if (Periodic === null || !isActivePeriodic(job)) return ''
+  try {
+    const launchMs = nextLaunchMs(Periodic, nowMs, createTimeZoneOffset())
+    return launchMs === undefined
+      ? 'never: no time to come fits its schedule'
+      : `${dateFromMs(launchMs)} (in ${formatAge(launchMs - nowMs)})`
+  } catch (thrown) {
+    // The local time zone data lacks the zone of the job.
+    if (thrown instanceof RangeError) return ''
+    throw thrown
+  }
+}
+
+/** Timeout of a request to another region. */
+const REGION_TIMEOUT_MS = 5_000
+
+/** Status of a multi-region job in one region. */
+interface JobRegionStatus {
+  readonly Region: string
+  /** Null if the region is unreachable or does not have the job. */
+  readonly Job: Pick<Job, 'Version' | 'SubmitTime' | 'Stop'> | null
+  /** The deployment of the current version; null if there is none. */
+  readonly Deployment: Deployment | null
+  /** Why the status is unknown; empty on success. */
+  readonly Error: string
+}
+
+/** Reads the status in all regions of a multi-region job; empty for other jobs. */
+export async function readJobRegions(
+  invocation: CommandContext,
+  job: Job,
+): Promise<readonly JobRegionStatus[]> {
+  const listed = job.Multiregion?.Regions ?? []
+  if (listed.length < 2) return []
+  return await Promise.all(listed.map(({ Name }) => readJobRegion(invocation, job, Name)))
+}
+
+async function readJobRegion(
+  { client }: CommandContext,
+  { ID, Namespace }: Job,
+  region: string,
+): Promise<JobRegionStatus> {
+  const query = { namespace: Namespace, region }
+  const request = { params: { job_id: ID }, query, timeoutMs: REGION_TIMEOUT_MS }
+  const unknown = { Region: region, Job: null, Deployment: null }
+  try {
+    const { data } = await client.v1.readJob(request)
+    const { data: latest } = await client.v1.readLatestDeployment(request)
+    const { Version, SubmitTime, Stop } = data
+    const Deployment = latest?.JobVersion === Version ? latest : null
+    return { Region: region, Job: { Version, SubmitTime, Stop }, Deployment, Error: '' }
+  } catch (thrown) {
+    if (thrown instanceof ApiError && thrown.status === 404) return { ...unknown, Error: '' }
+    if (thrown instanceof ApiError) return { ...unknown, Error: thrown.text.trim() }
+    if (!(thrown instanceof ConnectionError)) throw thrown
+    return { ...unknown, Error: `no answer within ${REGION_TIMEOUT_MS / 1_000} s` }
+  }
+}
+
+/** Formats the regions as a table, with those that the deployment waits for. */
+function formatRegions(
+  regions: readonly JobRegionStatus[],
+  deployment: Deployment | null,
+  paint: Paint,
+): string {
+  if (regions.length === 0) return ''
+  const rows = regions.map((region) => {
+    const status = regionStatus(region)
+    const version = region.Job === null ? '' : String(region.Job.Version)
+    const text = region.Error === '' ? (region.Deployment?.StatusDescription ?? '') : region.Error
+    return [region.Region, version, paint(statusStyle(status), status), text]
+  })
+  const names = regionsWaitedFor(regions, deployment).map((region) =>
+    region.Error === '' ? region.Region : `${region.Region} (${NO_ANSWER})`,
+  )
+  const waits = names.length === 0 ? '' : `The deployment waits for: ${names.join(', ')}\n`
+  const heading = renderTable(['Region', 'Version', 'Deployment', 'Description'], rows)
+  return `${paint('strong', 'Regions')}\n${heading}${waits}`
+}
+
+const NO_ANSWER = 'not answering'
+
+function regionStatus({ Job: job, Deployment: deployment, Error: error }: JobRegionStatus): string {
+  if (error !== '') return NO_ANSWER
+  if (job === null) return 'not registered'
+  return job.Stop ? 'stopped' : (deployment?.Status ?? 'none')
+}
+
+/**
+ * Returns the regions that a deployment waits for: the preceding ones if it is pending, all others
+ * if it is blocked.
+ */
+function regionsWaitedFor(
+  regions: readonly JobRegionStatus[],
+  deployment: Deployment | null,
+): readonly JobRegionStatus[] {
+  const ownIndex = regions.findIndex((one) => one.Deployment?.ID === deployment?.ID)
+  const candidates =
+    deployment?.Status === 'pending' && ownIndex >= 0
+      ? regions.slice(0, ownIndex)
+      : deployment?.Status === 'blocked' || deployment?.Status === 'pending'
+        ? regions.filter((_, at) => at !== ownIndex)
+        : []
+  return candidates.filter(isUnfinished)
+}
+
+function isUnfinished({ Deployment: deployment, Error: error }: JobRegionStatus): boolean {
+  return error !== '' || UNFINISHED.has(deployment?.Status ?? '')
+}
+
+const UNFINISHED: ReadonlySet<string> = new Set(['initializing', 'pending', 'running', 'paused'])

@@ -1,16 +1,11 @@
 import type { AllocationStub } from '@reeve/contract'
-import { collectFrames } from '../alloc/copy.ts'
-import { startedTasks } from '../alloc/started-tasks.ts'
-import { lastLines } from '../alloc/tail.ts'
+import { collectFrames, lastLines, startedTasks } from '../alloc/streams.ts'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandError, UsageError } from '../failure.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
 import { createOutputWriter } from '../output/printable.ts'
-import { shortenId } from '../output/table.ts'
-import { suggestCommand } from '../plan/next-command.ts'
-import { listChildren, isParent, type JobStub } from './children.ts'
-import { findJob } from './find-job.ts'
-import { JobLogFilter } from './log-lines.ts'
+import { shortenId } from '../output/format.ts'
+import { suggestCommand } from '../plan/suggest-command.ts'
+import { listChildren, isParent, type JobStub, findJob } from './find-job.ts'
 
 const TYPES = ['stdout', 'stderr'] as const
 type LogType = (typeof TYPES)[number]
@@ -303,3 +298,58 @@ function countLines(bytes: Uint8Array): number {
 }
 
 const NEWLINE = 0x0a
+
+interface JobLogOptions {
+  /** Keep the prefix of lines. Set automatically when a second task appears. */
+  readonly keepsPrefix: boolean
+  /** Lines to skip per allocation and task. */
+  readonly linesToSkip?: ReadonlyMap<string, number>
+  /** Whether to print lines of the allocation with this short ID; called once per allocation. */
+  readonly isShown: (shortId: string) => Promise<boolean>
+}
+
+const PREFIX = /^([0-9a-f]{8}) (\S+): /
+
+/** Filters the merged log of a job, in which each line starts with its allocation and task. */
+export class JobLogFilter {
+  readonly #options: JobLogOptions
+  readonly #decoder = new TextDecoder()
+  readonly #isShownById = new Map<string, boolean>()
+  readonly #sources = new Set<string>()
+  readonly #skipped: Map<string, number>
+  #incompleteLine = ''
+
+  constructor(options: JobLogOptions) {
+    this.#options = options
+    this.#skipped = new Map(options.linesToSkip)
+  }
+
+  /** Returns the lines to print of a chunk. An incomplete line is kept for the next chunk. */
+  async add(bytes: Uint8Array): Promise<string> {
+    const text = this.#incompleteLine + this.#decoder.decode(bytes, { stream: true })
+    const lines = text.split('\n')
+    this.#incompleteLine = lines.pop() ?? ''
+    let shown = ''
+    for (const line of lines) shown += await this.#filterLine(line)
+    return shown
+  }
+
+  async #filterLine(line: string): Promise<string> {
+    const [prefix, short, task] = PREFIX.exec(line) ?? []
+    // A message of the server about a log that it cannot read.
+    if (prefix === undefined || short === undefined) return `${line}\n`
+    const isShown = this.#isShownById.get(short) ?? (await this.#options.isShown(short))
+    this.#isShownById.set(short, isShown)
+    const place = `${short} ${task}`
+    if (!isShown || this.#isSkipped(place)) return ''
+    this.#sources.add(place)
+    const isKept = this.#options.keepsPrefix || this.#sources.size > 1
+    return `${isKept ? line : line.slice(prefix.length)}\n`
+  }
+
+  #isSkipped(place: string): boolean {
+    const left = this.#skipped.get(place) ?? 0
+    if (left > 0) this.#skipped.set(place, left - 1)
+    return left > 0
+  }
+}

@@ -4,10 +4,9 @@ import { parseDurationMs } from '@reeve/kit/duration.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { CommandContext } from '../command.ts'
 import { prompt, canPrompt } from '../confirm.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandError, UsageError } from '../failure.ts'
-import { shortenId } from '../output/table.ts'
-import { pluralize } from '../plan/metrics-text.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
+import { shortenId } from '../output/format.ts'
+import { pluralize } from '../plan/placement-failures.ts'
 import { findJob } from './find-job.ts'
 
 /** `job restart`: restarts the tasks of a job in batches. */

@@ -7,20 +7,15 @@ import {
   type JobHealth,
 } from '@reeve/contract'
 import { ApiError, type ItemOf } from '@reeve/sdk'
-import { readFailureReport } from '../alloc/failure-text.ts'
+import { readFailureReport } from '../alloc/allocation-text.ts'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
-import type { Paint } from '../output/style.ts'
-import { renderTable } from '../output/table.ts'
-import { agoFromNs } from '../output/time.ts'
-import { statusStyle } from '../output/tone.ts'
-import { hasFailingCheck } from '../watch/rollout-state.ts'
-import { monitorDeployment } from '../watch/watch-rollout.ts'
-import { listChildren, isParent } from './children.ts'
-import { findJob } from './find-job.ts'
-import { formatJob, type JobFailures } from './job-text.ts'
-import { readJobRegions } from './regions-of-job.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
+import { type Paint, statusStyle } from '../output/color.ts'
+import { agoFromNs, renderTable } from '../output/format.ts'
+import { hasFailingCheck } from '../monitor/deployment-text.ts'
+import { monitorDeployment } from '../monitor/deployment-monitor.ts'
+import { listChildren, isParent, findJob } from './find-job.ts'
+import { formatJob, type JobFailures, readJobRegions } from './job-text.ts'
 
 type JobStub = ItemOf<'listJobs'>
 

@@ -1,13 +1,12 @@
 import type { Namespace, NamespaceRequest } from '@reeve/contract'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
-import { undefinedIfNotFound } from '../find-or-undefined.ts'
-import { renderNonEmptyFields, formatKeyValues } from '../output/known-fields.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
+import { undefinedIfNotFound } from '../resolve.ts'
+import { renderNonEmptyFields, formatKeyValues, renderTable } from '../output/format.ts'
 import { renderJson } from '../output/output.ts'
-import { renderTable } from '../output/table.ts'
-import { isFileName } from '../spec-file/file-text.ts'
-import type { DefinitionSchema } from '../spec-file/read-spec.ts'
+import { isFileName } from '../input.ts'
+import type { DefinitionSchema } from '../definition-file.ts'
+import { writeExample } from '../write-example.ts'
 
 export async function runNamespaceList({ client, output }: CommandContext): Promise<number> {
   const { data } = await client.v1.listNamespaces()
@@ -104,7 +103,7 @@ async function namespaceFromFile(
   if (flags.string('description') !== undefined || flags.strings('meta').length > 0) {
     throw new UsageError('give a file or flags, not both.')
   }
-  const { readDefinition: readSpec } = await import('../spec-file/read-spec.ts')
+  const { readDefinition: readSpec } = await import('../definition-file.ts')
   // Proof: the server validates the request and names invalid members.
   return await readSpec(invocation, { path, blockName: 'namespace', schema: NAMESPACE_SCHEMA })
 }
@@ -135,5 +134,29 @@ export async function runNamespaceDelete({
   const name = args[0] ?? ''
   await client.v1.deleteNamespace({ params: { namespace_name: name } })
   output.printLine(`Namespace "${name}" is deleted.`)
+  return EXIT_CODES.ok
+}
+
+const EXAMPLE = `name        = "staging"
+description = "Jobs that are tested before they go to production"
+
+meta {
+  team = "web"
+}
+
+capabilities {
+  enabled_task_drivers = ["exec", "docker"]
+}
+
+node_pool_config {
+  default = "default"
+  allowed = ["default"]
+}
+`
+
+/** `namespace init`: writes an example that `namespace apply` accepts. */
+export async function runNamespaceInit(invocation: CommandContext): Promise<number> {
+  const file = invocation.args[0] ?? 'namespace.hcl'
+  await writeExample(invocation, { file, text: EXAMPLE, next: [`reeve namespace apply ${file}`] })
   return EXIT_CODES.ok
 }

@@ -1,15 +1,12 @@
 import type { NodePool, NodePoolRequest } from '@reeve/contract'
 import type { ItemOf } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
-import { undefinedIfNotFound } from '../find-or-undefined.ts'
-import { formatId } from '../find-id.ts'
-import { renderNonEmptyFields, formatKeyValues } from '../output/known-fields.ts'
-import { renderTable } from '../output/table.ts'
-import { statusStyle } from '../output/tone.ts'
-import { isFileName } from '../spec-file/file-text.ts'
-import type { DefinitionSchema } from '../spec-file/read-spec.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
+import { formatId, undefinedIfNotFound } from '../resolve.ts'
+import { renderNonEmptyFields, formatKeyValues, renderTable } from '../output/format.ts'
+import { statusStyle } from '../output/color.ts'
+import { isFileName } from '../input.ts'
+import type { DefinitionSchema } from '../definition-file.ts'
 
 export async function runNodePoolList({ client, output, signal }: CommandContext): Promise<number> {
   const pools: NodePool[] = []
@@ -117,7 +114,7 @@ async function poolFromFile(invocation: CommandContext, path: string): Promise<N
   if (flags.string('description') !== undefined || flags.strings('meta').length > 0) {
     throw new UsageError('give a file or flags, not both.')
   }
-  const { readDefinition: readSpec } = await import('../spec-file/read-spec.ts')
+  const { readDefinition: readSpec } = await import('../definition-file.ts')
   // Proof: the server validates the request and names invalid members.
   return await readSpec(invocation, { path, blockName: 'node_pool', schema: NODE_POOL_SCHEMA })
 }

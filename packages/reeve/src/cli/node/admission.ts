@@ -1,11 +1,10 @@
 import type { NodeRevocation } from '@reeve/contract'
 import type { ItemOf } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { resolveIdPrefix, formatId } from '../find-id.ts'
-import { renderFields, shortenId, renderTable } from '../output/table.ts'
-import { agoFromIso } from '../output/time.ts'
-import { readTextFile } from '../spec-file/file-text.ts'
+import { EXIT_CODES } from '../errors.ts'
+import { resolveIdPrefix, formatId } from '../resolve.ts'
+import { renderFields, shortenId, renderTable, agoFromIso } from '../output/format.ts'
+import { readTextFile } from '../input.ts'
 import { resolveNode } from './find-node.ts'
 
 type JoinToken = ItemOf<'listNodeJoinTokens'>

@@ -84,14 +84,14 @@ export const nodeCommands: readonly CommandSpec[] = [
       { usage: '--disable', help: 'mark the node as ineligible' },
       SELF,
     ],
-    load: async () => (await import('./change.ts')).runNodeEligibility,
+    load: async () => (await import('./write.ts')).runNodeEligibility,
   },
   {
     path: 'node purge',
     summary: 'Purge a node that is gone.',
     examples: [{ line: 'reeve node purge 4f2c', says: 'its allocations are rescheduled' }],
     args: [NODE],
-    load: async () => (await import('./change.ts')).runNodePurge,
+    load: async () => (await import('./write.ts')).runNodePurge,
   },
   {
     path: 'node revoke',
@@ -147,7 +147,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     args: [NODE],
     flags: [SELF],
     isRead: true,
-    load: async () => (await import('./meta.ts')).runNodeMetaRead,
+    load: async () => (await import('./write.ts')).runNodeMetaRead,
   },
   {
     path: 'node meta apply',
@@ -162,7 +162,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     args: [NODE, { usage: '[KEY=VALUE...]', help: 'values to set' }],
     flags: [SELF, { usage: '--unset <KEY>', help: 'a value to remove', isRepeated: true }],
     isRead: true,
-    load: async () => (await import('./meta.ts')).runNodeMetaApply,
+    load: async () => (await import('./write.ts')).runNodeMetaApply,
   },
   {
     path: 'node join-token create',

@@ -1,9 +1,7 @@
 import type { ItemOf } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandError, UsageError } from '../failure.ts'
-import { resolveIdPrefix, isIdPrefix } from '../find-id.ts'
-import { resolveOne } from '../prefix.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
+import { resolveIdPrefix, isIdPrefix, resolveOne } from '../resolve.ts'
 
 export type NodeStub = ItemOf<'listNodes'>
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { UsageError } from '../failure.ts'
-import { choosePaint, ansiPaint, truncateToWidth, noPaint, displayWidth } from './style.ts'
-import { renderFields, shortenId, renderTable } from './table.ts'
+import { UsageError } from '../errors.ts'
+import { choosePaint, ansiPaint, truncateToWidth, noPaint, displayWidth } from './color.ts'
+import { renderFields, shortenId, renderTable, agoFromIso, agoFromNs, formatAge } from './format.ts'
 import { createTemplateRenderer } from './template.ts'
-import { agoFromIso, agoFromNs, formatAge } from './time.ts'
 
 test('table: columns are as wide as their widest cell, colours do not count', () => {
   const green = ansiPaint('good', 'ok')

@@ -1,6 +1,6 @@
 import type { CliHost } from '../host.ts'
 import { escapeTerminalControls } from './printable.ts'
-import type { Paint } from './style.ts'
+import type { Paint } from './color.ts'
 
 /** Renders data as JSON or with a template. */
 export type Render = (data: unknown) => string

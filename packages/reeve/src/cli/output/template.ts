@@ -6,7 +6,7 @@ import {
   HELPER_FUNCTIONS,
   renderTemplate,
 } from '@reeve/go-template'
-import { UsageError } from '../failure.ts'
+import { UsageError } from '../errors.ts'
 import type { Render } from './output.ts'
 
 /** Parses `--template` before the command runs, so that an invalid template has no side effects. */

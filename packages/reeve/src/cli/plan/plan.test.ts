@@ -9,14 +9,12 @@ import type {
   PlacementMetrics,
 } from '@reeve/contract'
 import { Flags } from '../flags.ts'
-import { noPaint } from '../output/style.ts'
-import { formatDiff } from './diff-text.ts'
-import { formatExplanation } from './explanation-text.ts'
-import { formatPlacementFailure } from './metrics-text.ts'
-import { jobFileArgs, suggestCommand } from './next-command.ts'
+import { noPaint } from '../output/color.ts'
+import { formatDiff, formatUpdates, hasUpdates } from './plan-text.ts'
+import { formatExplanation, formatPlacementFailure } from './placement-failures.ts'
+import { jobFileArgs, suggestCommand } from './suggest-command.ts'
 import { shellLine } from '@reeve/kit/shell-words.ts'
-import { hasUpdates, formatUpdates } from './updates-text.ts'
-import { isDenied, formatPolicyResults } from './verdicts-text.ts'
+import { isDenied, formatPolicyResults } from '../governance/policy-results.ts'
 
 const EDITED: JobDiff = {
   Type: 'Edited',

@@ -3,6 +3,6 @@
  */
 export async function loadSnapshotReader() {
   const { readSnapshotLines: snapshotLines } = await import('./read-snapshot.ts')
-  const { readFileChunks: fileChunks, inspectSnapshot } = await import('./inspect-snapshot.ts')
+  const { readFileChunks: fileChunks, inspectSnapshot } = await import('./read-snapshot.ts')
   return { snapshotLines, fileChunks, inspectSnapshot }
 }

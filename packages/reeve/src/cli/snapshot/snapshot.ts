@@ -2,12 +2,10 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandError } from '../failure.ts'
-import { pluralize } from '../plan/metrics-text.ts'
-import { formatSize } from '../output/size.ts'
-import { renderFields, renderTable } from '../output/table.ts'
-import { readFileChunks, inspectSnapshot, type SnapshotContent } from './inspect-snapshot.ts'
+import { CommandError, EXIT_CODES } from '../errors.ts'
+import { pluralize } from '../plan/placement-failures.ts'
+import { formatSize, renderFields, renderTable } from '../output/format.ts'
+import { readFileChunks, inspectSnapshot, type SnapshotContent } from './read-snapshot.ts'
 
 /** File mode: snapshots contain names and sources of jobs and policies in plain text. */
 const FILE_MODE = 0o600

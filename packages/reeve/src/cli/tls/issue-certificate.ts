@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { oidOf, readSingleDer, sequenceItems, type DerItem } from '@reeve/kit/der.ts'
 import { parseAddress } from '@reeve/kit/ip-address.ts'
-import { systemErrorReason } from '../reason.ts'
+import { systemErrorReason } from '../errors.ts'
 
 /** Limit for a file with a certificate or a key. */
 export const CERTIFICATE_BYTES_MAX = 1024 * 1024

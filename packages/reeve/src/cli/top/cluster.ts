@@ -1,6 +1,7 @@
 import type { AllocationStub, NodeStub } from '@reeve/contract'
 import type { Client } from '@reeve/sdk'
-import type { UsageSampler } from './measures.ts'
+import type { CommandContext } from '../command.ts'
+import type { UsageSampler } from './usage.ts'
 
 /** Maximum number of allocations to read; the screen says if there are more. */
 const ALLOCATIONS_MAX = 10_000
@@ -55,7 +56,7 @@ export interface ClusterView {
 }
 
 /** Records read from the server. */
-export interface ClusterRecords {
+interface ClusterRecords {
   readonly nodes: readonly NodeStub[]
   readonly allocations: readonly AllocationStub[]
   readonly jobStates: readonly string[]
@@ -116,7 +117,7 @@ export function toClusterView(
 }
 
 /** Whether the allocation occupies resources of its node. */
-export function holdsResources({ ClientStatus, DesiredStatus }: AllocationStub): boolean {
+function holdsResources({ ClientStatus, DesiredStatus }: AllocationStub): boolean {
   if (ClientStatus === 'running' || ClientStatus === 'unknown') return true
   return ClientStatus === 'pending' && DesiredStatus === 'run'
 }
@@ -216,4 +217,25 @@ function total(numbers: readonly number[]): number {
 
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Returns the namespace to query; all by default. */
+export function queriedNamespace({ settings }: CommandContext): string {
+  return settings.namespace ?? '*'
+}
+
+/** Returns the nodes and allocations whose usage can be measured. */
+export function measurableTargets({ nodes, allocations }: ClusterRecords) {
+  return {
+    nodes: nodes.filter(({ Status }) => Status === 'ready').map(({ ID }) => ID),
+    allocations: allocations.filter((one) => holdsResources(one) && one.ClientStatus === 'running'),
+  }
+}
+
+/** Number of past commits whose events are shown. */
+const COMMITS_BACK = 100
+
+/** Returns the index at which the event stream starts. */
+export function firstEventIndex(index: number): number {
+  return Math.max(1, index - COMMITS_BACK)
 }

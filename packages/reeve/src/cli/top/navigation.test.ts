@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Key } from './keys.ts'
-import { INITIAL_POSITION, handleKey, type ViewPosition } from './navigation.ts'
+import { handleKey, INITIAL_POSITION, type Key, type ViewPosition } from './input.ts'
 
 const AROUND = { ids: ['a', 'b', 'c'], topMax: 4 }
 

@@ -1,13 +1,12 @@
 import type { Variable, VariableMetadata } from '@reeve/contract'
 import { ApiError } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandError, UsageError } from '../failure.ts'
-import { undefinedIfNotFound } from '../find-or-undefined.ts'
-import { renderFields, renderTable } from '../output/table.ts'
-import { agoFromNs } from '../output/time.ts'
-import { readTextFile, isFileName } from '../spec-file/file-text.ts'
-import type { DefinitionSchema } from '../spec-file/read-spec.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
+import { undefinedIfNotFound } from '../resolve.ts'
+import { agoFromNs, renderFields, renderTable } from '../output/format.ts'
+import { readTextFile, isFileName } from '../input.ts'
+import type { DefinitionSchema } from '../definition-file.ts'
+import { writeExample } from '../write-example.ts'
 
 const CONFLICT = 409
 
@@ -95,7 +94,7 @@ async function readInput(invocation: CommandContext) {
   const [path = '', ...pairs] = invocation.args
   if (pairs.length > 0 || !isFileName(path))
     return { path, items: await parseItems(invocation, pairs) }
-  const { readDefinition: readSpec } = await import('../spec-file/read-spec.ts')
+  const { readDefinition: readSpec } = await import('../definition-file.ts')
   const { Path, Items } = await readSpec(invocation, {
     path,
     blockName: 'variable',
@@ -159,4 +158,19 @@ async function mapConflict<T>(call: () => Promise<T>): Promise<T> {
       },
     )
   }
+}
+
+const EXAMPLE = `path = "apps/web/db"
+
+items {
+  username = "web"
+  password = "change me"
+}
+`
+
+/** `var init`: writes an example that `var put` accepts. */
+export async function runVarInit(invocation: CommandContext): Promise<number> {
+  const file = invocation.args[0] ?? 'spec.var.hcl'
+  await writeExample(invocation, { file, text: EXAMPLE, next: [`reeve var put ${file}`] })
+  return EXIT_CODES.ok
 }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { AllocationStub, Deployment } from '@reeve/contract'
 import type { CliHost } from '../host.ts'
-import { DeploymentLines } from './rollout-lines.ts'
 import {
+  DeploymentLines,
+  type DeploymentProgress,
   hasEnded,
   lastMessage,
   waitsForPromotion,
-  type DeploymentProgress,
-} from './rollout-state.ts'
-import { LiveRegion } from './screen.ts'
+} from '../monitor/deployment-text.ts'
+import { LiveRegion } from '../monitor/deployment-monitor.ts'
 
 function aScreen(columns: number, rows: number) {
   const written: string[] = []

@@ -1,5 +1,5 @@
 import { Fault } from '@reeve/kit/fault.ts'
-import { isSuccess, errorMessageOf, type EngineClient } from './engine.ts'
+import { isSuccess, errorMessageOf, type EngineClient } from './engine-client.ts'
 
 interface ContainerCoresOptions {
   readonly engine: EngineClient

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aLaunch } from '../../../test/build/launch.ts'
 import { HOST_NETWORK, type TaskLaunch } from '../../agent/index.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { containerSpec, isLogCollected } from './container-spec.ts'
 import { readDockerConfig } from './docker-config.ts'
-import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
-import { getPath } from './engine.ts'
-import { toEngineSignal } from './engine-signal.ts'
+import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-policy.ts'
+import { getPath } from './engine-client.ts'
+import { toEngineSignal } from './docker-task.ts'
 
 const MB = 1024 * 1024
 

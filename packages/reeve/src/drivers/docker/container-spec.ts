@@ -1,13 +1,12 @@
 import type { TaskLaunch, TaskMount, TaskPort } from '../../agent/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { matchGlob } from '@reeve/kit/glob.ts'
-import { DEFAULT_CAPS, grantedCapabilities } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS, grantedCapabilities } from '../capabilities.ts'
 import type { DockerConfig, LoggingConfig, MountConfig } from './docker-config.ts'
-import type { DockerPolicy } from './docker-policy.ts'
-import type { DockerSettings } from './docker-settings.ts'
+import type { DockerPolicy, DockerSettings } from './docker-policy.ts'
 import { canonicalImageName } from './image-reference.ts'
 import { buildNetworkFiles, rejectContainerNetworkSettings } from './network-files.ts'
-import { addSelinuxLabel } from './volume.ts'
+import { addSelinuxLabel } from './container-mounts.ts'
 
 /** Labels that identify containers of this program. */
 export const HANDLE_LABEL = 'reeve.start'

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aLaunch } from '../../../test/build/launch.ts'
 import type { TaskLaunch } from '../../agent/index.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { containerSpec } from './container-spec.ts'
 import { readDockerConfig } from './docker-config.ts'
-import { DEFAULT_DOCKER_SETTINGS } from './docker-settings.ts'
-import { getPath } from './engine.ts'
+import { DEFAULT_DOCKER_SETTINGS } from './docker-policy.ts'
+import { getPath } from './engine-client.ts'
 
 function hostConfigOf(launch: Partial<TaskLaunch>): unknown {
   const policy = {

@@ -1,5 +1,4 @@
-import { CONTAINER_SETTINGS } from './container-settings.ts'
-import { ConfigReader } from '../settings/task-settings.ts'
+import { type ConfigFieldDocs, ConfigReader } from '../config-reader.ts'
 import { parseImageReference, type ImageReference } from './image-reference.ts'
 
 /** A task's `Config` for containers. */
@@ -298,3 +297,79 @@ function readPrivileges(reader: ConfigReader): PrivilegeConfig {
     },
   }
 }
+
+/** What `config` of a container may have. */
+export const CONTAINER_SETTINGS = {
+  image: ['string', 'Required. The image, such as `registry.example/shop:1.4`.'],
+  command: ['string', 'Command of the container, in place of that of the image.'],
+  args: ['list(string)', 'Arguments of the command.'],
+  entrypoint: ['list(string)', 'Entrypoint, in place of that of the image.'],
+  work_dir: ['string', 'Working directory, in place of that of the image.'],
+  hostname: ['string', 'Host name inside the container.'],
+  init: ['bool', 'Runs an init process that reaps children.'],
+  interactive: ['bool', 'Keeps standard input open.'],
+  tty: ['bool', 'Allocates a terminal.'],
+  group_add: ['list(string)', 'Supplementary groups.'],
+  load: ['string', 'Image archive (tar) in the task directory, in place of a registry.'],
+  force_pull: ['bool', 'Pulls the image even if the node has it.'],
+  image_pull_timeout: ['duration', 'Timeout of the whole pull. Defaults to `5m`.'],
+  auth: [
+    'block',
+    'Credentials of the registry: `username`, `password`, `email`, `server_address`.',
+  ],
+  auth_soft_fail: ['bool', 'Pulls anonymously after a rejected login.'],
+  network_mode: ['string', 'Network of the container, in place of that of the group.'],
+  ports: ['list(string)', 'Labels of ports of the group that are published.'],
+  port_map: ['map(string)', 'Ports inside the container by label. Use `to` of `port` instead.'],
+  network_aliases: ['list(string)', 'Further names in a network of the engine.'],
+  ipv4_address: ['string', 'Address in a network of the engine.'],
+  ipv6_address: ['string', 'IPv6 address in a network of the engine.'],
+  mac_address: ['string', 'MAC address.'],
+  advertise_ipv6_address: ['bool', 'Registers services with the IPv6 address.'],
+  extra_hosts: ['list(string)', 'Lines of `/etc/hosts` as `name:address`.'],
+  dns_servers: ['list(string)', 'Name servers.'],
+  dns_options: ['list(string)', 'Options of the resolver.'],
+  dns_search_domains: ['list(string)', 'Search domains.'],
+  volumes: ['list(string)', 'Mounts as `source:target:options`, see [volumes](#volumes).'],
+  volume_driver: ['string', 'Driver of the engine for named volumes.'],
+  mount: [
+    'block',
+    'A mount: `type` (`bind`, `volume`, `tmpfs`), `target`, `source`, `readonly`, and the blocks ' +
+      '`bind_options` (`propagation`), `tmpfs_options` (`size`, `mode`) and `volume_options` ' +
+      '(`no_copy`, `labels`, `driver_config`). Repeatable.',
+  ],
+  mounts: ['list(object)', 'The same as a list.'],
+  devices: [
+    'list(object)',
+    'Devices of the node: `host_path`, `container_path`, `cgroup_permissions`.',
+  ],
+  shm_size: ['number', 'Size of `/dev/shm` in bytes.'],
+  storage_opt: ['map(string)', 'Options of the storage driver.'],
+  cpu_hard_limit: ['bool', 'Limits the CPU time to `resources.cpu`.'],
+  cpu_cfs_period: ['number', 'Period of that limit in microseconds.'],
+  cpuset_cpus: ['string', 'Cores, such as `0-3`.'],
+  memory_hard_limit: ['number', 'Memory limit in MB; `resources.memory` is then what is reserved.'],
+  pids_limit: ['number', 'Processes and threads.'],
+  oom_score_adj: ['number', 'Preference of the kernel when memory runs out, from 0 to 1000.'],
+  ulimit: ['map(string)', 'Resource limits as `soft:hard`, such as `nofile = "2048:4096"`.'],
+  sysctl: ['map(string)', 'Kernel parameters of the container.'],
+  cap_add: ['list(string)', 'Capabilities to add, limited by `allow_caps` of the node.'],
+  cap_drop: ['list(string)', 'Capabilities to drop.'],
+  privileged: ['bool', 'All rights on the node, if the node allows it.'],
+  readonly_rootfs: ['bool', 'Makes the root file system read-only.'],
+  security_opt: ['list(string)', 'Security options of the engine.'],
+  runtime: ['string', 'Runtime, one of `allow_runtimes` of the node.'],
+  ipc_mode: ['string', 'IPC namespace.'],
+  pid_mode: ['string', 'PID namespace.'],
+  uts_mode: ['string', 'UTS namespace.'],
+  userns_mode: ['string', 'User namespace.'],
+  cgroupns: ['string', 'Control group namespace: `host` or `private`.'],
+  labels: ['map(string)', 'Labels of the container.'],
+  logging: [
+    'block',
+    'Log driver of the engine: `type` and `config`, see [container logs](#container-logs).',
+  ],
+  healthchecks: ['block', '`disable` turns off the health check of the image.'],
+  isolation: ['string', 'Rejected: it is for another operating system.'],
+  container_exists_attempts: ['number', 'Accepted and ignored: names are never reused.'],
+} as const satisfies ConfigFieldDocs

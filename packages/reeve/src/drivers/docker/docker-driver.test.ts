@@ -15,12 +15,15 @@ import {
 } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
 import { HOST_NETWORK, type TaskDriver } from '../../agent/index.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
-import { EngineClient } from './engine.ts'
+import { EngineClient } from './engine-client.ts'
 import { readDockerConfig } from './docker-config.ts'
-import { requireAllowedByPolicy, type DockerPolicy } from './docker-policy.ts'
-import { DEFAULT_DOCKER_SETTINGS } from './docker-settings.ts'
+import {
+  requireAllowedByPolicy,
+  type DockerPolicy,
+  DEFAULT_DOCKER_SETTINGS,
+} from './docker-policy.ts'
 
 const policy: DockerPolicy = {
   allowPrivileged: false,

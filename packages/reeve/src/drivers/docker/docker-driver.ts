@@ -26,14 +26,15 @@ import {
 } from './container-spec.ts'
 import { ContainerCores } from './container-cores.ts'
 import { readDockerConfig, type DockerConfig } from './docker-config.ts'
-import { findDangling, listContainers, type ListedContainer } from './dangling-containers.ts'
+import { findDangling, ImageCollector, listContainers, type ListedContainer } from './docker-gc.ts'
 import {
   requireAllowedByPolicy,
   DEFAULT_GC,
   type DockerGc,
   type DockerPolicy,
+  DEFAULT_DOCKER_SETTINGS,
+  type DockerSettings,
 } from './docker-policy.ts'
-import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
 import {
   containerAddressOf,
   DockerTask,
@@ -51,21 +52,22 @@ import {
   errorMessageOf,
   stringAt,
   type TcpEngine,
-} from './engine.ts'
-import { getFromEngine, readEngineInfo, type EngineInfo } from './engine-facts.ts'
+  getFromEngine,
+  readEngineInfo,
+  type EngineInfo,
+} from './engine-client.ts'
 import {
   requireAllowedSources,
   openMounts,
   requireVisibleMounts,
   type ContainerMounts,
   type MountRules,
-} from './host-paths.ts'
-import { ImageCollector } from './image-collector.ts'
+  PinnedPaths,
+} from './container-mounts.ts'
 import { canonicalImageName } from './image-reference.ts'
-import { ImagePuller } from './images.ts'
-import { PauseContainers, pauseContainerName } from './network-containers.ts'
+import { ImagePuller } from './image-puller.ts'
+import { PauseContainers, pauseContainerName } from './pause-containers.ts'
 import { buildNetworkFiles } from './network-files.ts'
-import { PinnedPaths } from './pinned-paths.ts'
 
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 

@@ -1,7 +1,6 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import { matchGlob } from '@reeve/kit/glob.ts'
-import type { DockerConfig } from './docker-config.ts'
-import type { DockerSettings } from './docker-settings.ts'
+import type { DockerConfig, LoggingConfig } from './docker-config.ts'
 
 /** What containers may do on this node. */
 export interface DockerPolicy {
@@ -143,3 +142,70 @@ function isNoNewPrivilegesOption(option: string): boolean {
 function enablesNoNewPrivileges(option: string): boolean {
   return /^no-new-privileges([:=]true)?$/.test(option)
 }
+
+/** How the driver works on this node, beside what containers may do (`DockerPolicy`). */
+export interface DockerSettings {
+  /** A pull of which nothing is received for this long is given up. */
+  readonly pullActivityMs: number
+  /** `docker-credential-<name>` knows the logins of registries; empty: none does. */
+  readonly authHelper: string
+  /** Names of further labels of each container; `*` stands for any run of characters. */
+  readonly extraLabels: readonly string[]
+  /** For tasks that have no log settings of their own. */
+  readonly logging: LoggingConfig | undefined
+  /** Whether the agent copies the output of containers to the logs of the allocation. */
+  readonly collectsLogs: boolean
+  /** Whether containers may use the network of the machine, as tasks of other drivers do. */
+  readonly allowHostNetwork: boolean
+  /** Runtimes that tasks may name; `*` stands for any run of characters. */
+  readonly allowRuntimes: readonly string[]
+  /** The runtime of tasks that ask for NVIDIA devices. */
+  readonly nvidiaRuntime: string
+  /** Whether programs of containers can gain no rights by setuid. */
+  readonly noNewPrivileges: boolean
+  /** How SELinux labels the files of allocations for containers; empty: not at all. */
+  readonly selinuxLabel: '' | 'z' | 'Z'
+  /** The image of containers that hold the network of an allocation; empty: one of the agent. */
+  readonly infraImage: string
+  readonly infraPullTimeoutMs: number
+}
+
+export const DEFAULT_DOCKER_SETTINGS: DockerSettings = {
+  pullActivityMs: 2 * 60_000,
+  authHelper: '',
+  extraLabels: [],
+  logging: undefined,
+  collectsLogs: true,
+  allowHostNetwork: true,
+  allowRuntimes: ['runc', 'nvidia'],
+  nvidiaRuntime: 'nvidia',
+  noNewPrivileges: true,
+  selinuxLabel: '',
+  infraImage: '',
+  infraPullTimeoutMs: 5 * 60_000,
+}
+
+/** Every bound and every wait of pulls, registry logins and pause containers. */
+export const DOCKER_LIMITS = {
+  /** Progress is told in lines of some hundred bytes; a longer one is dropped. */
+  progressLineCharsMax: 64 * 1024,
+  /** Layers whose progress is counted. Engines take images of at most 127. */
+  layersMax: 256,
+  /** When a pull is first reported again; each pause after that is twice as long. */
+  pullReportInitialDelayMs: 10_000,
+  /** The longest pause between two reports: only the newest ten events of a task are kept. */
+  pullReportMaxDelayMs: 10 * 60_000,
+  /** How long a credential helper may take: some ask a service of the cloud. */
+  credentialHelperTimeoutMs: 30_000,
+  /** What a credential helper may print; a login is some kilobytes at most. */
+  credentialHelperOutputBytesMax: 64 * 1024,
+  /** How long an archive may take to be loaded. */
+  imageLoadTimeoutMs: 10 * 60_000,
+  /** What is shown of a text that a registry or a helper wrote. */
+  externalTextCharsMax: 1_000,
+  /** A pause container has one process; engines count their own helpers for a moment. */
+  pausePidsMax: 16,
+  /** How long a pause container may take from its start until it has joined a namespace. */
+  pauseJoinTimeoutMs: 10_000,
+  pauseJoinPollIntervalMs: 10,
+} as const

@@ -15,12 +15,13 @@ import {
   type TaskExit,
   type TaskHandle,
   type TaskUsage,
+  findSignal,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { isAlive, readProcFile, readProcess, type ProcessId } from '../raw-exec/processes.ts'
-import { execInContainer } from './container-session.ts'
-import { usageFromStats } from './container-usage.ts'
+import { realTimeSignalNumber } from '@reeve/kit/signal.ts'
+import { isAlive, readProcFile, readProcess, type ProcessId } from '../proc/processes.ts'
+import { execInContainer } from './container-exec.ts'
 import {
   isSuccess,
   getPath,
@@ -29,8 +30,7 @@ import {
   errorMessageOf,
   stringAt,
   type EngineClient,
-} from './engine.ts'
-import { toEngineSignal } from './engine-signal.ts'
+} from './engine-client.ts'
 import { LogFollower } from './log-follower.ts'
 
 /** Default stop signal of containers. */
@@ -341,4 +341,52 @@ const NEVER = new Promise<never>(() => undefined)
 function hasEnded(container: unknown): boolean {
   const status = stringAt(container, 'State', 'Status')
   return getPath(container, 'State', 'Running') === false && status !== 'created'
+}
+
+/**
+ * What the engine's `stats` say. The names of the memory's parts differ between the kernel's two
+ * kinds of control groups, and some engines leave them out.
+ */
+export function usageFromStats(stats: unknown, atMs: number): TaskUsage {
+  const cpu = (name: string): number => numberAt(stats, 'cpu_stats', 'cpu_usage', name)
+  const throttled = (name: string): number => numberAt(stats, 'cpu_stats', 'throttling_data', name)
+  const memory = (...names: readonly string[]): number => numberAt(stats, 'memory_stats', ...names)
+  const usageBytes = memory('usage')
+  const cacheBytes =
+    memory('stats', 'file') || memory('stats', 'total_cache') || memory('stats', 'cache')
+  const rss = memory('stats', 'anon') || memory('stats', 'total_rss') || memory('stats', 'rss')
+  return {
+    atMs,
+    cpu: {
+      totalNs: cpu('total_usage'),
+      userNs: cpu('usage_in_usermode'),
+      systemNs: cpu('usage_in_kernelmode'),
+      throttledPeriods: throttled('throttled_periods'),
+      throttledNs: throttled('throttled_time'),
+    },
+    memory: {
+      rssBytes: rss === 0 ? Math.max(0, usageBytes - cacheBytes) : rss,
+      cacheBytes,
+      swapBytes: memory('stats', 'total_swap') || memory('stats', 'swap'),
+      usageBytes,
+      maxUsageBytes: Math.max(memory('max_usage'), usageBytes),
+    },
+    pids: numberAt(stats, 'pids_stats', 'current'),
+  }
+}
+
+const ENGINE_SIGNAL_MAX = 64
+
+/**
+ * A signal in the form that every engine accepts: its full name, or a number. Real-time signals are
+ * sent as numbers, because engines know only some of their names. Undefined for an unknown name.
+ */
+export function toEngineSignal(name: string): string | undefined {
+  if (/^\d{1,2}$/.test(name)) {
+    const number = Number(name)
+    return number > 0 && number <= ENGINE_SIGNAL_MAX ? String(number) : undefined
+  }
+  const signal = name === '' ? undefined : findSignal(name)
+  if (signal === undefined) return undefined
+  return realTimeSignalNumber(signal.name) === undefined ? signal.name : String(signal.number)
 }

@@ -7,9 +7,9 @@ import { FakeEngine } from '../../../test/build/fake-engine.ts'
 import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { until } from '../../../test/build/until.ts'
 import { written } from '../../../test/suites/shell-task-driver.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
-import { EngineClient } from './engine.ts'
+import { EngineClient } from './engine-client.ts'
 
 interface Bench {
   readonly bench: ProgramBench

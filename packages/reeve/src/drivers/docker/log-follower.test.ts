@@ -9,8 +9,8 @@ import { LogEngine } from '../../../test/build/log-engine.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until, whenBusy } from '../../../test/build/until.ts'
 import { written } from '../../../test/suites/shell-task-driver.ts'
-import { listLogNumbers } from '../logs/log-sequence.ts'
-import { EngineClient } from './engine.ts'
+import { listLogNumbers } from '../rotating-log.ts'
+import { EngineClient } from './engine-client.ts'
 import { LogFollower, type LogFollowerOptions } from './log-follower.ts'
 
 interface Bench {

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { sleep, type TaskLogFiles } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { RotatingLogWriter } from '../logs/rotating-log.ts'
-import type { EngineClient } from './engine.ts'
-import { FrameReader, type LogFrame } from './frames.ts'
-import { LineReader } from './line-reader.ts'
-import { LogBatch, type BytesByStream } from './log-batch.ts'
+import { RotatingLogWriter } from '../rotating-log.ts'
+import type { EngineClient } from './engine-client.ts'
+import { FrameReader, LineReader, type LogFrame } from './log-frames.ts'
 import {
+  LogBatch,
+  type BytesByStream,
   LogCursor,
   LOG_START,
   LogPositionFile,

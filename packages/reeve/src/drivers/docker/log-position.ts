@@ -1,7 +1,7 @@
 import { open, readFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing } from '../../agent/index.ts'
-import type { LogFrame } from './frames.ts'
+import type { LogFrame } from './log-frames.ts'
 
 /**
  * Up to where the engine's log is in the files of the task: the time of the last entry of each
@@ -12,7 +12,7 @@ export interface LogPosition {
   readonly stderr: StreamPosition
 }
 
-export interface StreamPosition {
+interface StreamPosition {
   /** Nanoseconds since the epoch, as text: too many digits for a number. */
   readonly atNs: string
   /** How many entries bear exactly this time. */
@@ -189,5 +189,54 @@ export class LogPositionFile {
     const handle = this.#handle
     this.#handle = undefined
     await handle?.close()
+  }
+}
+
+export type BytesByStream = Readonly<Record<LogFrame['stream'], number>>
+
+/** Output that is read and not yet written, with the position that it leads to. */
+export class LogBatch {
+  readonly #chunks: Record<LogFrame['stream'], Buffer[]> = { stdout: [], stderr: [] }
+  #bytes = 0
+  #position: LogPosition = LOG_START
+  #alreadyWritten: BytesByStream = { stdout: 0, stderr: 0 }
+  #isEmpty = true
+
+  /** Bytes of both streams. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** True: nothing to write, and no further position. */
+  get isEmpty(): boolean {
+    return this.#isEmpty
+  }
+
+  get position(): LogPosition {
+    return this.#position
+  }
+
+  /** Bytes of each stream behind the position that are in the files already. */
+  get alreadyWritten(): BytesByStream {
+    return this.#alreadyWritten
+  }
+
+  add(stream: LogFrame['stream'], bytes: Buffer): void {
+    this.#chunks[stream].push(bytes)
+    this.#bytes += bytes.length
+  }
+
+  /** Everything up to here has been added. */
+  setPosition(position: LogPosition, alreadyWritten: BytesByStream): void {
+    this.#position = position
+    this.#alreadyWritten = alreadyWritten
+    this.#isEmpty = false
+  }
+
+  /** One buffer for one write. */
+  concatenate(stream: LogFrame['stream']): Buffer {
+    const pieces = this.#chunks[stream]
+    const [first] = pieces
+    return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { aLaunch } from '../../../test/build/launch.ts'
 import { HOST_NETWORK, type TaskNetwork } from '../../agent/index.ts'
 import { readDockerConfig } from './docker-config.ts'
-import { detectNetworkAccess } from './engine-facts.ts'
+import { detectNetworkAccess } from './engine-client.ts'
 import {
   buildNetworkFiles,
   networkHostnameOf,

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { TaskLaunch } from '../../agent/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { hostsFileContent, resolvConfContent } from '../settings/name-files.ts'
+import { hostsFileContent, resolvConfContent } from '../resolver-files.ts'
 import type { DockerConfig } from './docker-config.ts'
-import { parseVolume } from './volume.ts'
+import { parseVolume } from './container-mounts.ts'
 
 /** A file that a container has in place of the one that engines give it. */
 interface NetworkFile {

@@ -14,13 +14,18 @@ import { until } from '../../../test/build/until.ts'
 import { written } from '../../../test/suites/shell-task-driver.ts'
 import type { RunningTask, TaskLaunch } from '../../agent/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
-import type { DockerPolicy } from './docker-policy.ts'
-import type { DockerSettings } from './docker-settings.ts'
-import { EngineClient, isSuccess, getPath, numberAt, tryParseJson, stringAt } from './engine.ts'
-import { openWithoutReading } from './host-paths.ts'
-import { PinnedPaths } from './pinned-paths.ts'
+import type { DockerPolicy, DockerSettings } from './docker-policy.ts'
+import {
+  EngineClient,
+  isSuccess,
+  getPath,
+  numberAt,
+  tryParseJson,
+  stringAt,
+} from './engine-client.ts'
+import { openWithoutReading, PinnedPaths } from './container-mounts.ts'
 
 const CASES_AT_ONCE = 4
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))

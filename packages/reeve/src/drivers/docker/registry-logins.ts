@@ -5,8 +5,8 @@ import { env, kill } from 'node:process'
 import { errorCode } from '../../agent/index.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { RegistryAuth } from './docker-config.ts'
-import { DOCKER_LIMITS } from './docker-limits.ts'
-import { sanitizeExternalText, getPath, tryParseJson, stringAt } from './engine.ts'
+import { DOCKER_LIMITS } from './docker-policy.ts'
+import { sanitizeExternalText, getPath, tryParseJson, stringAt } from './engine-client.ts'
 
 interface LoginSources {
   /** A file with logins by registry, in the form that the engine's own client writes; or none. */

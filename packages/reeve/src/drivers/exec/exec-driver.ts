@@ -14,16 +14,21 @@ import {
   type OrphanKillingDriver,
   type TaskHandle,
   type TaskLaunch,
+  getUserIn,
+  type HostAccounts,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { planCgroups } from '../native/cgroup-plan.ts'
-import type { NativeCapabilities, NativeSupervisor } from '../native/native-runtime.ts'
-import { effectiveHostname, rootfsEntries, type HostFiles } from '../native/isolation.ts'
-import type { TaskSpecInput } from '../native/task-spec.ts'
-import { DEFAULT_CAPS, grantedCapabilities } from '../settings/capabilities.ts'
-import { readExecConfig, type ExecConfig } from './exec-config.ts'
-import { resolveTaskAccount, type AccountPolicy, type TaskAccount } from './task-account.ts'
+import { planCgroups } from '../native/cgroup.ts'
+import type { NativeCapabilities, NativeSupervisor } from '../native/native-supervisor.ts'
+import {
+  effectiveHostname,
+  rootfsEntries,
+  type HostFiles,
+  type TaskSpecInput,
+} from '../native/task-spec.ts'
+import { DEFAULT_CAPS, grantedCapabilities } from '../capabilities.ts'
+import { type ConfigFieldDocs, ConfigReader } from '../config-reader.ts'
 
 /** Who a task is that asks to be nobody in particular. */
 const DEFAULT_USER = 'nobody'
@@ -46,7 +51,7 @@ export interface ExecPolicy extends AccountPolicy {
   readonly chrootEnv: Readonly<Record<string, string>> | undefined
 }
 
-export interface ExecDriverOptions {
+interface ExecDriverOptions {
   readonly clock: Clock
   readonly helper: NativeSupervisor
   readonly policy: ExecPolicy
@@ -254,4 +259,134 @@ async function chownTaskDirectories(launch: TaskLaunch, user: HostUser): Promise
     const stats = await lstat(path)
     if (stats.isDirectory() && stats.uid === 0) await lchown(path, user.uid, user.gid)
   }
+}
+
+/** The settings of `exec`. */
+interface ExecConfig {
+  readonly command: string
+  readonly args: readonly string[]
+  /** As the task sees it. */
+  readonly workDir: string | undefined
+  readonly sharesPidNamespace: boolean
+  readonly sharesIpcNamespace: boolean
+  readonly capAdd: readonly string[]
+  readonly capDrop: readonly string[]
+}
+
+/** What `config` of an isolated program may have. */
+export const EXEC_SETTINGS = {
+  command: [
+    'string',
+    'Required. The program: a path or a name in `PATH` of the task, executed without a shell.',
+  ],
+  args: ['list(string)', 'Arguments of the program.'],
+  work_dir: ['string', 'Working directory in the root of the task. Defaults to `/`.'],
+  pid_mode: ['string', 'PID namespace: `private`, or `host` if the node allows it.'],
+  ipc_mode: ['string', 'IPC namespace: `private`, or `host` if the node allows it.'],
+  cap_add: [
+    'list(string)',
+    'Capabilities to add, limited by `allow_caps` of the node (by default without ' +
+      '`dac_override`, `mknod` and `setfcap`). A task that is not root has exactly these, and ' +
+      'never `setuid` or `setgid`.',
+  ],
+  cap_drop: ['list(string)', 'Capabilities to drop.'],
+} as const satisfies ConfigFieldDocs
+
+function readExecConfig(config: Readonly<Record<string, unknown>>): ExecConfig {
+  const reader = new ConfigReader(config, { owner: 'exec', known: Object.keys(EXEC_SETTINGS) })
+  const workDir = reader.string('work_dir')
+  if (workDir !== undefined && !workDir.startsWith('/')) {
+    throw reader.fault('work_dir', 'must begin with / : it is a path inside the task')
+  }
+  return {
+    command: reader.requiredString('command'),
+    args: reader.strings('args') ?? [],
+    workDir,
+    sharesPidNamespace: reader.oneOf('pid_mode', ['private', 'host']) === 'host',
+    sharesIpcNamespace: reader.oneOf('ipc_mode', ['private', 'host']) === 'host',
+    capAdd: reader.strings('cap_add') ?? [],
+    capDrop: reader.strings('cap_drop') ?? [],
+  }
+}
+
+/** The accounts that isolated tasks may run as on this node. Each entry is a name or a number. */
+export interface AccountPolicy {
+  /** Users that no task runs as. */
+  readonly denyUsers: readonly string[]
+  /** Groups that no task has, unless it runs as root. Group 0 is always one of them. */
+  readonly denyGroups: readonly string[]
+  /** Groups that any task may name in `uid:gid`; `all` is any that is not denied. */
+  readonly allowGroups: readonly string[]
+}
+
+interface TaskAccount extends HostUser {
+  /** The numbers of its supplementary groups. */
+  readonly groups: readonly number[]
+}
+
+/** Groups of root lead to root's files. */
+const ROOT_ID = 0
+
+/**
+ * The account of a task that asks for `wanted`. A group that the task names itself (`uid:gid`) must
+ * be one that the machine gives this user, or one that the node allows. A denied group is dropped
+ * from the supplementary ones, which the task did not choose, and refused as the primary one. Root
+ * keeps its groups: where the node lets a task be root, its groups give it nothing more.
+ */
+export function resolveTaskAccount(
+  requestedUser: string,
+  host: HostAccounts,
+  policy: AccountPolicy,
+): TaskAccount {
+  const user = getUserIn(host.users, requestedUser)
+  const userNames = host.users.filter(({ uid }) => uid === user.uid).map(({ name }) => name)
+  if (isListed(policy.denyUsers, user.uid, [user.name, ...userNames])) {
+    throw accountFault(
+      `user ${JSON.stringify(user.name)} is not allowed on this node (plugin "exec", denied_users)`,
+    )
+  }
+  const supplementary = host.groups
+    .filter(({ members }) => members.some((member) => userNames.includes(member)))
+    .map(({ gid }) => gid)
+  const primaryGroups = host.users.filter(({ uid }) => uid === user.uid).map(({ gid }) => gid)
+  const isUsersGroup = [...primaryGroups, ...supplementary].includes(user.gid)
+  if (!isUsersGroup && !isGroupAllowed(host, policy.allowGroups, user.gid)) {
+    throw accountFault(
+      `group ${user.gid} is not a group of user ${user.uid} on this node: choose one that is, or ` +
+        'have the node allow it (plugin "exec", allow_groups)',
+    )
+  }
+  if (user.uid === ROOT_ID) return { ...user, groups: unique(supplementary) }
+  const isDenied = (gid: number): boolean =>
+    gid === ROOT_ID || isListed(policy.denyGroups, gid, groupNamesOf(host, gid))
+  if (isDenied(user.gid)) {
+    throw accountFault(
+      `group ${describeGroup(host, user.gid)} of user ${JSON.stringify(user.name)} is not allowed on ` +
+        'this node (plugin "exec", denied_groups)',
+    )
+  }
+  return { ...user, groups: unique(supplementary.filter((gid) => !isDenied(gid))) }
+}
+
+function isGroupAllowed(host: HostAccounts, allowed: readonly string[], gid: number): boolean {
+  return allowed.includes('all') || isListed(allowed, gid, groupNamesOf(host, gid))
+}
+
+function isListed(list: readonly string[], id: number, names: readonly string[]): boolean {
+  return list.some((entry) => entry === String(id) || names.includes(entry))
+}
+
+function groupNamesOf({ groups }: HostAccounts, gid: number): readonly string[] {
+  return groups.filter((group) => group.gid === gid).map(({ name }) => name)
+}
+
+function describeGroup(host: HostAccounts, gid: number): string {
+  const [name] = groupNamesOf(host, gid)
+  return name === undefined ? String(gid) : `${JSON.stringify(name)} (${gid})`
+}
+
+const unique = (gids: readonly number[]): readonly number[] => [...new Set(gids)]
+
+function accountFault(message: string): Fault {
+  return new Fault('task-config', message)
 }

@@ -1,4 +1,4 @@
-import { ConfigReader } from '../settings/task-settings.ts'
+import { ConfigReader } from '../config-reader.ts'
 
 /** How a pretended process behaves: a task, or a command run inside one. */
 export interface MockProcess {

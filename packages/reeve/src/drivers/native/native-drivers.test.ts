@@ -21,11 +21,11 @@ import {
 } from '../../agent/index.ts'
 import { ExecDriver, type ExecPolicy } from '../exec/exec-driver.ts'
 import { RawExecDriver } from '../raw-exec/raw-exec-driver.ts'
-import { readProcess } from '../raw-exec/processes.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
-import { shimCgroups } from './cgroup-plan.ts'
-import { NativeSupervisor } from './native-runtime.ts'
-import { readHandleRecord } from './records.ts'
+import { readProcess } from '../proc/processes.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
+import { shimCgroups } from './cgroup.ts'
+import { NativeSupervisor } from './native-supervisor.ts'
+import { readHandleRecord } from './supervisor-records.ts'
 
 const program = join(import.meta.dirname, '../../../../../node_modules/.cache/reeve/reeve-task')
 

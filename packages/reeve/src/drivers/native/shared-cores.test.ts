@@ -3,8 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import type { CgroupLayout } from './cgroup-plan.ts'
-import type { HandleRecord } from './records.ts'
+import type { CgroupLayout } from './cgroup.ts'
+import type { HandleRecord } from './supervisor-records.ts'
 import { SharedCores } from './shared-cores.ts'
 
 const PROCESS = { pid: 2, startTime: 1 }

@@ -1,8 +1,8 @@
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../../agent/index.ts'
-import type { CgroupLayout } from './cgroup-plan.ts'
-import type { HandleRecord } from './records.ts'
+import type { CgroupLayout } from './cgroup.ts'
+import type { HandleRecord } from './supervisor-records.ts'
 
 /** Passes over the processes of a task, which may fork while they are moved. */
 const MOVE_PASSES_MAX = 5

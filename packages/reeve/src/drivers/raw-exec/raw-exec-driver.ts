@@ -10,9 +10,9 @@ import type {
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { planCgroups } from '../native/cgroup-plan.ts'
-import type { NativeCapabilities, NativeSupervisor } from '../native/native-runtime.ts'
-import { readRawExecConfig, withoutDeniedVariables } from './config.ts'
+import { planCgroups } from '../native/cgroup.ts'
+import type { NativeCapabilities, NativeSupervisor } from '../native/native-supervisor.ts'
+import { readRawExecConfig, withoutDeniedVariables } from './raw-exec-config.ts'
 import { ShellFallbackDriver, resolveWorkDirectory } from './shell-driver.ts'
 
 export interface RawExecDriverOptions {

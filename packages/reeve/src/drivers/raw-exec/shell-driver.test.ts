@@ -12,10 +12,9 @@ import { until } from '../../../test/build/until.ts'
 import { shellTaskDriverSuite } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite, type Behaviour } from '../../../test/suites/task-driver.ts'
 import type { RunningTask, TaskDriver, TaskLaunch } from '../../agent/index.ts'
-import { readProcess } from './processes.ts'
+import { readProcess } from '../proc/processes.ts'
 import { ShellFallbackDriver } from './shell-driver.ts'
-import { ShimRecords } from './records.ts'
-import { SHELL, buildShimCall } from './shim.ts'
+import { buildShimCall, SHELL, ShimRecords } from './shim.ts'
 
 const isRoot = getuid?.() === 0
 const onlyRoot = { skip: isRoot ? false : 'only root may change users' }

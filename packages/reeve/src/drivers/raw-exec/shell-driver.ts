@@ -18,20 +18,19 @@ import {
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { listLogNumbers, openLogFile } from '../logs/log-sequence.ts'
-import { findCommand } from './command.ts'
-import { readRawExecConfig, withoutDeniedVariables } from './config.ts'
-import { ProcessTree } from './process-tree.ts'
-import { isAlive, ProcessTable, readProcFile, type ProcessId } from './processes.ts'
-import { ShellTask, type ShimChild } from './shell-task.ts'
-import { ShimRecords } from './records.ts'
+import { listLogNumbers, openLogFile } from '../rotating-log.ts'
+import { findCommand, readRawExecConfig, withoutDeniedVariables } from './raw-exec-config.ts'
+import { ProcessTree } from '../proc/process-tree.ts'
+import { isAlive, ProcessTable, readProcFile, type ProcessId } from '../proc/processes.ts'
 import {
+  type LaunchRecord,
   loadLaunchRecord,
   removeLaunchRecord,
   saveLaunchRecord,
-  type LaunchRecord,
-} from './saved-launch.ts'
-import { isShimCommandLine, SHELL, buildShimCall } from './shim.ts'
+  ShellTask,
+  type ShimChild,
+} from './shell-task.ts'
+import { buildShimCall, isShimCommandLine, SHELL, ShimRecords } from './shim.ts'
 
 /** Timeout for the shim to start and execute the command. */
 const START_TIMEOUT_MS = 10_000

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import { watch, type FSWatcher } from 'node:fs'
+import { open, readFile, rm } from 'node:fs/promises'
 import { constants } from 'node:os'
 import {
   findSignal,
@@ -11,15 +13,16 @@ import {
   type TaskExit,
   type TaskHandle,
   type TaskUsage,
+  isMissing,
+  type HostUser,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { ProcessTree, signalProcess } from './process-tree.ts'
-import { mayBeAlive, type ProcessId, type ProcessTable } from './processes.ts'
-import { usageOfProcesses } from './process-usage.ts'
-import type { ShellExitRecord, ShimRecords } from './records.ts'
-import { execInShellTask } from './run-beside.ts'
-import { loadLaunchRecord, removeLaunchRecord } from './saved-launch.ts'
+import { ChildExecSession } from '../child-exec-session.ts'
+import { ProcessTree, signalProcess, usageOfProcesses } from '../proc/process-tree.ts'
+import { mayBeAlive, type ProcessId, type ProcessTable } from '../proc/processes.ts'
+import { findCommand } from './raw-exec-config.ts'
+import type { ShellExitRecord, ShimRecords } from './shim.ts'
 
 /** Default stop signal. */
 const DEFAULT_SIGNAL = 'SIGINT'
@@ -236,3 +239,86 @@ function signalOfStatus(status: number): number {
 }
 
 const SIGNAL_MAX = 64
+
+interface ShellExecOptions {
+  readonly launch: LaunchRecord
+  readonly clock: Clock
+}
+
+/**
+ * Runs a command as the task runs, without a terminal: nothing but the native helper can make one.
+ * It carries the marks of the task in its environment, so it is ended with it.
+ */
+async function execInShellTask(
+  request: ExecRequest,
+  { launch, clock }: ShellExecOptions,
+): Promise<ExecSession> {
+  const [program, ...args] = request.command
+  if (program === undefined || program === '') {
+    throw new Fault('task-config', 'the command is empty')
+  }
+  if (request.tty !== undefined) {
+    throw new Fault('task-config', 'this node cannot make terminals: its native helper is missing')
+  }
+  const { env, taskDir, cwd, user } = launch
+  const path = env['PATH'] ?? ''
+  const file = await findCommand(program, { taskDir, path }).catch((thrown: unknown) => {
+    throw new Fault('task-config', errorMessage(thrown), { cause: thrown })
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<ExecSession>()
+  const child = spawn(file, args, {
+    argv0: program,
+    cwd,
+    env: { ...env },
+    detached: true,
+    stdio: 'pipe',
+    ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+  })
+  const session = new ChildExecSession({ child, clock, resize: () => undefined })
+  child.once('spawn', () => resolve(session))
+  child.once('error', (error) => {
+    reject(new Fault('task-config', `the command cannot be started: ${errorMessage(error)}`))
+  })
+  return promise
+}
+
+/** What a further command beside the task needs to know about how the task was started. */
+export interface LaunchRecord {
+  readonly env: Readonly<Record<string, string>>
+  readonly taskDir: string
+  readonly cwd: string
+  /** Undefined: the user of the agent. */
+  readonly user: HostUser | undefined
+}
+
+/**
+ * Kept beside the directory of the shim's records and not in it: that belongs to the task's user,
+ * who must not be able to say as whom the agent runs commands.
+ */
+function launchRecordPath(handle: TaskHandle): string {
+  return `${handle.dir}.launch`
+}
+
+export async function saveLaunchRecord(handle: TaskHandle, launch: LaunchRecord): Promise<void> {
+  const file = await open(launchRecordPath(handle), 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(launch))
+  } finally {
+    await file.close()
+  }
+}
+
+/** Undefined when the task was started by an agent that saved none. */
+export async function loadLaunchRecord(handle: TaskHandle): Promise<LaunchRecord | undefined> {
+  try {
+    // Written by saveLaunchRecord, in a directory that only the agent's user can write to.
+    return JSON.parse(await readFile(launchRecordPath(handle), 'utf8')) as LaunchRecord
+  } catch (thrown) {
+    if (isMissing(thrown)) return undefined
+    throw thrown
+  }
+}
+
+export async function removeLaunchRecord(handle: TaskHandle): Promise<void> {
+  await rm(launchRecordPath(handle), { force: true })
+}

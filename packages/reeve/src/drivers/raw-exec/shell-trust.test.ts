@@ -7,8 +7,8 @@ import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { HOST_NETWORK, type RunningTask } from '../../agent/index.ts'
-import { isAlive, readProcess, type ProcessId } from './processes.ts'
-import { ShimRecords } from './records.ts'
+import { isAlive, readProcess, type ProcessId } from '../proc/processes.ts'
+import { ShimRecords } from './shim.ts'
 import { ShellFallbackDriver } from './shell-driver.ts'
 
 const onlyRoot = { skip: getuid?.() === 0 ? false : 'only root runs tasks as somebody else' }

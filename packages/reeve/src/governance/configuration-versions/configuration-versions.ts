@@ -6,15 +6,14 @@ import {
   type GovernanceRefusal,
 } from '../../model/index.ts'
 import { put, remove, type Change, type Tables } from '../../state/index.ts'
-import { newUpload } from '../blobs/pending-uploads.ts'
-import { deleteBlobChanges, readBlob } from '../blobs/sealed-blobs.ts'
-import { rowsByCreation, keysByCreation } from '../by-creation.ts'
+import { deleteBlobChanges, newUpload, readBlob } from '../blobs.ts'
+import { rowsByCreation, keysByCreation } from '../list-index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { WorkspaceRight } from '../permissions.ts'
-import { isTerminalStatus, withStatusTime } from '../runs/run-states.ts'
+import { isTerminalStatus, withStatusTime } from '../runs/run-status.ts'
 import { findWorkspaceWith, type VisibleWorkspace } from '../workspaces/find-workspace.ts'
 
 export interface VisibleConfiguration extends VisibleWorkspace {

@@ -12,7 +12,7 @@ import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { rowsByCreation } from '../by-creation.ts'
+import { rowsByCreation } from '../list-index.ts'
 import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
 import { sendNotification, type Notifier } from './send-notification.ts'
 

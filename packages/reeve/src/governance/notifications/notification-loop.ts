@@ -18,8 +18,9 @@ import {
   OCCURRENCE_AGE_MS_MAX,
   occurrencesFor,
   type Occurrence,
-} from './occurrences.ts'
-import { sendNotification, type Notifier } from './send-notification.ts'
+  sendNotification,
+  type Notifier,
+} from './send-notification.ts'
 
 export interface NotificationLog {
   warn(fields: object, message: string): void

@@ -14,8 +14,12 @@ import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { ListPage } from '../list-index.ts'
 import { organizationPermissions, teamRights } from '../permissions.ts'
-import { findOrganization, findOrganizationById, type VisibleOrganization } from '../standing.ts'
-import { isLastOwner, deleteMembershipChanges } from './membership-end.ts'
+import {
+  findOrganization,
+  findOrganizationById,
+  type VisibleOrganization,
+} from '../authorization.ts'
+import { isLastOwner, deleteMembershipChanges } from '../cascade.ts'
 
 export interface MembershipSearch {
   readonly organizationName: string

@@ -16,8 +16,8 @@ import { SITE_SCOPE, type GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { ListPage } from '../list-index.ts'
 import { organizationPermissions } from '../permissions.ts'
-import { findOrganization, organizationRole, type VisibleOrganization } from '../standing.ts'
-import { deleteOrganizationChanges } from './organization-end.ts'
+import { findOrganization, organizationRole, type VisibleOrganization } from '../authorization.ts'
+import { deleteOrganizationChanges } from '../cascade.ts'
 
 type Attributes = NonNullable<v2.OrganizationUpdateRequest['data']['attributes']>
 type Relationships = v2.OrganizationUpdateRequest['data']['relationships']

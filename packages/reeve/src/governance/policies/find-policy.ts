@@ -1,9 +1,18 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { NOT_FOUND, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
+import {
+  NOT_FOUND,
+  type GovernanceRefusal,
+  type RunPolicyRow,
+  type PolicySetRow,
+} from '../../model/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions } from '../permissions.ts'
-import { findOrganization, findOrganizationById, type VisibleOrganization } from '../standing.ts'
+import {
+  findOrganization,
+  findOrganizationById,
+  type VisibleOrganization,
+} from '../authorization.ts'
 
 /** Permissions that apply to all policies and policy sets of an organization. */
 export type PolicyRight = 'read' | 'update'
@@ -23,7 +32,7 @@ export function findPolicyOrganization(
 }
 
 /** Like findPolicyOrganization, for the ID of an organization. */
-export function findPolicyOrganizationById(
+function findPolicyOrganizationById(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { organizationId, right }: { readonly organizationId: string; readonly right: PolicyRight },
@@ -57,4 +66,22 @@ export function findPolicy(
   const { organizationId } = policy
   const found = findPolicyOrganizationById(context, caller, { organizationId, right })
   return found.ok ? ok({ ...found.value, policy }) : found
+}
+
+/** A policy set visible to the caller. */
+export interface VisiblePolicySet extends VisibleOrganization {
+  readonly set: PolicySetRow
+}
+
+/** Returns the policy set if the caller has the permission on it. */
+export function findPolicySet(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { policySetId, right }: { readonly policySetId: string; readonly right: PolicyRight },
+): Result<VisiblePolicySet, GovernanceRefusal> {
+  const set = context.store.tables.policy_sets.find(policySetId)
+  if (set === undefined) return err(NOT_FOUND)
+  const { organizationId } = set
+  const found = findPolicyOrganizationById(context, caller, { organizationId, right })
+  return found.ok ? ok({ ...found.value, set }) : found
 }

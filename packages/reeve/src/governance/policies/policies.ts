@@ -1,4 +1,4 @@
-import type { v2 } from '@reeve/contract'
+import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isEqual,
@@ -19,7 +19,6 @@ import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { resolveEnforcementLevel } from './enforcement.ts'
 import { findPolicy, findPolicyOrganization, type VisiblePolicy } from './find-policy.ts'
 import { refreshDiagnostics } from './policy-code.ts'
 
@@ -263,4 +262,112 @@ export async function deletePolicy(
     ],
   })
   return ok(undefined)
+}
+
+interface PolicySearch {
+  readonly organizationName: string
+  /** Substring of the name. */
+  readonly nameContains?: string | undefined
+  readonly kind?: v2.PolicyKind | undefined
+  readonly sort: (typeof v2.POLICY_SORTS)[number]
+  readonly offset: number
+  readonly limit: number
+}
+
+interface PolicyPage {
+  readonly policies: readonly VisiblePolicy[]
+  readonly total: number
+}
+
+export function listPolicies(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { organizationName, nameContains, kind, sort, offset, limit }: PolicySearch,
+): Result<PolicyPage, GovernanceRefusal> {
+  const lookup = findPolicyOrganization(context, caller, { organizationName, right: 'read' })
+  if (!lookup.ok) return lookup
+  const { run_policies: policies } = context.store.tables
+  const { id: scope } = lookup.value.organization
+  const { lists } = context
+  const sortsByUpdate = sort === 'updated-at' || sort === '-updated-at'
+  const page = (sortsByUpdate ? lists.policiesByUpdate : lists.policies).page({
+    scope,
+    order: sort.startsWith('-') ? '-name' : 'name',
+    search: nameContains,
+    restrictTo:
+      kind === undefined
+        ? undefined
+        : new Set(policies.keysByIndex('kind', scopedKey(scope, kind))),
+    skip: offset,
+    take: limit,
+  })
+  return ok({
+    policies: page.keys.map((key) => ({ ...lookup.value, policy: policies.get(key) })),
+    total: page.total,
+  })
+}
+
+/** Enforcement level in a request; `enforce` is the deprecated form. */
+export interface EnforcementInput {
+  readonly name: string
+  readonly kind: v2.PolicyKind
+  /** As given; the valid levels depend on the kind. */
+  readonly level: string | undefined
+  readonly enforce: readonly EnforceEntry[] | undefined
+}
+
+interface EnforceEntry {
+  readonly path?: string | null
+  readonly mode: string
+}
+
+/** Level for `enforce` entries whose path is not the policy's file. */
+const OTHER_FILE_LEVELS = {
+  native: 'hard-mandatory',
+  opa: 'advisory',
+} as const satisfies Record<v2.PolicyKind, v2.EnforcementLevel>
+
+export function policyFileName({ name, kind }: Pick<EnforcementInput, 'name' | 'kind'>): string {
+  return `${name}${v2.POLICY_FILE_SUFFIXES[kind]}`
+}
+
+/** Returns the requested enforcement level; undefined if the request has none. */
+export function resolveEnforcementLevel(
+  request: EnforcementInput,
+): Result<v2.EnforcementLevel | undefined, AttributeProblem> {
+  const { kind, level } = request
+  const pointer = '/data/attributes/enforcement-level'
+  if (level !== undefined && !isAllowedLevel(kind, level))
+    return err({ pointer, detail: `Enforcement level must be one of ${allowedLevelsText(kind)}` })
+  const fromEnforce = levelFromEnforce(request)
+  if (!fromEnforce.ok || fromEnforce.value === undefined)
+    return fromEnforce.ok ? ok(level) : fromEnforce
+  if (level === undefined || level === fromEnforce.value) return fromEnforce
+  return err({ pointer, detail: `Enforcement level is ${level}, but enforce says otherwise` })
+}
+
+/** Returns the first entry; additional entries are tolerated, and an empty list means none. */
+function levelFromEnforce({
+  name,
+  kind,
+  enforce = [],
+}: EnforcementInput): Result<v2.EnforcementLevel | undefined, AttributeProblem> {
+  if (enforce.length === 0) return ok(undefined)
+  const file = policyFileName({ name, kind })
+  const at = enforce.findIndex(({ path }) => path === file)
+  const mode = enforce[at]?.mode
+  // The mode is ignored because it applies to another file.
+  if (mode === undefined) return ok(OTHER_FILE_LEVELS[kind])
+  if (isAllowedLevel(kind, mode)) return ok(mode)
+  const pointer = `/data/attributes/enforce/${at}/mode`
+  return err({ pointer, detail: `Mode must be one of ${allowedLevelsText(kind)}` })
+}
+
+function isAllowedLevel(kind: v2.PolicyKind, level: string): level is v2.EnforcementLevel {
+  const levels: readonly string[] = v2.ENFORCEMENT_LEVELS[kind]
+  return levels.includes(level)
+}
+
+function allowedLevelsText(kind: v2.PolicyKind): string {
+  return v2.ENFORCEMENT_LEVELS[kind].join(', ')
 }

@@ -9,17 +9,22 @@ import {
   type PolicyCodeRow,
   type RunPolicyRow,
 } from '../../model/index.ts'
-import { organizationTenant } from '../../policy/index.ts'
+import {
+  type Diagnostic,
+  type EvaluationOrigin,
+  organizationTenant,
+  type PolicyDefinition,
+  type PolicyEngine,
+} from '../../policy/index.ts'
 import { compareCreation, policyCodeBlobKey, put, remove, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { readPolicyCode } from '../policy-sets/applying-sets.ts'
-import { diagnosePolicy } from './diagnose-policy.ts'
+import { readPolicyCode } from '../policy-sets/applicable-sets.ts'
 import { findPolicy, type VisiblePolicy } from './find-policy.ts'
 
-export interface CodeUpload {
+interface CodeUpload {
   readonly policyId: string
   readonly bytes: Uint8Array
   /** Rejects code that does not compile, instead of storing it with its diagnostics. */
@@ -119,7 +124,7 @@ export function listCodeVersions(tables: Tables, policyId: string): readonly Pol
 }
 
 /** One version of a policy with its bytes. */
-export interface PolicyCodeDownload extends VisiblePolicy {
+interface PolicyCodeDownload extends VisiblePolicy {
   readonly sha256: string
   /** Reads the bytes on demand. */
   readonly read: () => Promise<Uint8Array | undefined>
@@ -159,4 +164,26 @@ export async function refreshDiagnostics(
   if (text === undefined) return code
   const origin = { tenant: organizationTenant(after.organizationId) }
   return { ...code, diagnostics: await diagnosePolicy(context, { ...after, code: text }, origin) }
+}
+
+/** Diagnostics that are stored with a policy. */
+const DIAGNOSTICS_MAX = 50
+
+const EMPTY_POLICY_WARNING: Diagnostic = {
+  severity: 'warning',
+  message: 'the policy is empty',
+  line: 1,
+  column: 1,
+}
+
+/** Compiles the code of a policy and returns its diagnostics. */
+export async function diagnosePolicy(
+  { policyEngine }: { readonly policyEngine: Pick<PolicyEngine, 'diagnose'> },
+  { name, kind, query, code }: PolicyDefinition,
+  origin: EvaluationOrigin,
+): Promise<readonly Diagnostic[]> {
+  // Empty code is stored with a warning; its evaluation is `errored`.
+  if (code.trim() === '') return [EMPTY_POLICY_WARNING]
+  const diagnostics = await policyEngine.diagnose({ name, kind, query, code }, origin)
+  return diagnostics.slice(0, DIAGNOSTICS_MAX)
 }

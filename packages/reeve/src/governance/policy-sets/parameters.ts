@@ -13,8 +13,7 @@ import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { PolicyRight } from '../policies/find-policy.ts'
-import { findPolicySet, type VisiblePolicySet } from './find-policy-set.ts'
+import { findPolicySet, type PolicyRight, type VisiblePolicySet } from '../policies/find-policy.ts'
 
 export interface ParameterRef {
   readonly policySetId: string

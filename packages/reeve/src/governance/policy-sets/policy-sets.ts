@@ -1,15 +1,30 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { isEqual, type GovernanceRefusal, type PolicySetRow } from '../../model/index.ts'
-import { put, remove, type Change, type Tables } from '../../state/index.ts'
+import {
+  isEqual,
+  type GovernanceRefusal,
+  type PolicySetRow,
+  type AttributeProblem,
+} from '../../model/index.ts'
+import {
+  put,
+  remove,
+  type Change,
+  type Tables,
+  normalizeName,
+  scopedKey,
+} from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { findPolicyOrganization } from '../policies/find-policy.ts'
+import { intersect } from '../list-index.ts'
+import {
+  findPolicyOrganization,
+  findPolicySet,
+  type VisiblePolicySet,
+} from '../policies/find-policy.ts'
 import { mayAssignNamespaces } from '../projects/project-namespaces.ts'
-import { findPolicySet, type VisiblePolicySet } from './find-policy-set.ts'
-import { withAttributes } from './set-attributes.ts'
 import {
   addMembers,
   ATTACHMENTS,
@@ -19,8 +34,11 @@ import {
   SET_RELATIONS,
   listMemberIds,
   type MemberRefs,
-} from './set-members.ts'
-import { scopingConflicts } from './tag-selectors.ts'
+  normalizeSelectors,
+  scopingConflicts,
+  scopingTypeOf,
+  selectorProblems,
+} from './scope.ts'
 
 type SetRelationships = NonNullable<v2.PolicySetUpdateRequest['data']['relationships']>
 
@@ -207,4 +225,131 @@ export async function deletePolicySet(
     ],
   })
   return ok(undefined)
+}
+
+type SetAttributes = NonNullable<v2.PolicySetUpdateRequest['data']['attributes']>
+
+/** Default tool version of a set. */
+const TOOL_VERSION_DEFAULT = 'latest'
+
+/**
+ * Applies the attributes of a request to a set; omitted ones are unchanged. Returns all violations
+ * on failure.
+ */
+function withAttributes(
+  tables: Tables,
+  before: PolicySetRow,
+  attributes: SetAttributes,
+): Result<PolicySetRow, readonly AttributeProblem[]> {
+  const set = mergeAttributes(before, attributes)
+  const problems = [
+    ...nameProblems(tables, set),
+    ...kindProblems(before, attributes),
+    ...selectorProblems(set, attributes['tag-selectors'] ?? [], '/data/attributes/tag-selectors'),
+  ]
+  return problems.length > 0 ? err(problems) : ok(set)
+}
+
+function mergeAttributes(before: PolicySetRow, attributes: SetAttributes): PolicySetRow {
+  const { name, description } = attributes
+  const { kind } = before
+  const global = attributes.global ?? before.global
+  const agentEnabled = attributes['agent-enabled'] ?? before.agentEnabled
+  const requestedSelectors = attributes['tag-selectors']
+  const selectors =
+    requestedSelectors === undefined ? before.tagSelectors : normalizeSelectors(requestedSelectors)
+  // Setting `global` removes tag selectors, unless the request contains some.
+  const becomesGlobal = global && !before.global && requestedSelectors === undefined
+  const tagSelectors = becomesGlobal ? selectors.filter((one) => one['is-exclude']) : selectors
+  const path = attributes['policies-path']
+  return {
+    ...before,
+    name: name ?? before.name,
+    description: description === undefined ? before.description : description || null,
+    global,
+    agentEnabled,
+    ...toolSettings({ ...before, kind, agentEnabled }, attributes),
+    policiesPath: path === undefined ? before.policiesPath : path || null,
+    policyUpdatePatterns: attributes['policy-update-patterns'] ?? before.policyUpdatePatterns,
+    tagSelectors,
+    scopingType: scopingTypeOf(tagSelectors),
+  }
+}
+
+/**
+ * `overridable` and the tool version do not apply to a native set that no agent evaluates. Existing
+ * clients send a version nevertheless, which is ignored.
+ */
+function toolSettings(
+  { kind, agentEnabled, overridable, policyToolVersion }: PolicySetRow,
+  attributes: SetAttributes,
+): Pick<PolicySetRow, 'overridable' | 'policyToolVersion'> {
+  if (kind === 'native' && !agentEnabled) return { overridable: null, policyToolVersion: null }
+  const override = attributes.overridable
+  const version = attributes['policy-tool-version']
+  return {
+    overridable: (override === undefined ? overridable : override) ?? false,
+    policyToolVersion:
+      (version === undefined ? policyToolVersion : version) || TOOL_VERSION_DEFAULT,
+  }
+}
+
+function nameProblems(
+  tables: Tables,
+  { id, organizationId, name }: PolicySetRow,
+): readonly AttributeProblem[] {
+  const [existingId] = tables.policy_sets.keysByIndex(
+    'name',
+    scopedKey(organizationId, normalizeName(name)),
+  )
+  return existingId === undefined || existingId === id
+    ? []
+    : [{ pointer: '/data/attributes/name', detail: 'Name has already been taken' }]
+}
+
+function kindProblems(before: PolicySetRow, { kind }: SetAttributes): readonly AttributeProblem[] {
+  return kind === undefined || kind === before.kind
+    ? []
+    : [{ pointer: '/data/attributes/kind', detail: 'Kind cannot be changed' }]
+}
+
+interface PolicySetSearch {
+  readonly organizationName: string
+  readonly nameContains?: string | undefined
+  readonly kind?: v2.PolicyKind | undefined
+  readonly versioned?: boolean | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Lists the policy sets of an organization, oldest first. */
+export function listPolicySets(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { organizationName, nameContains, kind, versioned, offset, limit }: PolicySetSearch,
+): Result<
+  { readonly sets: readonly VisiblePolicySet[]; readonly total: number },
+  GovernanceRefusal
+> {
+  const lookup = findPolicyOrganization(context, caller, { organizationName, right: 'read' })
+  if (!lookup.ok) return lookup
+  const { policy_sets: sets } = context.store.tables
+  const { id: scope } = lookup.value.organization
+  const group = (index: string, value: string): ReadonlySet<string> =>
+    new Set(sets.keysByIndex(index, scopedKey(scope, value)))
+  const page = context.lists.policySets.page({
+    scope,
+    order: 'oldest',
+    search: nameContains,
+    restrictTo: intersect([
+      kind === undefined ? undefined : group('kind', kind),
+      versioned === undefined ? undefined : group('versioned', String(versioned)),
+    ]),
+    skip: offset,
+    take: limit,
+  })
+  return ok({
+    sets: page.keys.map((key) => ({ ...lookup.value, set: sets.get(key) })),
+    total: page.total,
+  })
 }

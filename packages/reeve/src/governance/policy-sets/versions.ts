@@ -1,11 +1,19 @@
 import { v2 } from '@reeve/contract'
+import { assert } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   NOT_FOUND,
   type GovernanceRefusal,
   type PolicySetRow,
   type PolicySetVersionRow,
+  type VersionedPolicy,
 } from '../../model/index.ts'
+import {
+  organizationTenant,
+  type ArchivedPolicy,
+  type ArchiveProblem,
+  type PolicySetManifest,
+} from '../../policy/index.ts'
 import {
   compareCreation,
   policyCodeBlobKey,
@@ -14,22 +22,20 @@ import {
   type Change,
   type Tables,
 } from '../../state/index.ts'
-import { findUploader, newUpload } from '../blobs/pending-uploads.ts'
+import { findUploader, newUpload } from '../blobs.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { PolicyRight } from '../policies/find-policy.ts'
-import { isCodeStored } from '../policies/policy-code.ts'
-import { findPolicySet, type VisiblePolicySet } from './find-policy-set.ts'
-import { loadVersion, type LoadedVersion } from './load-version.ts'
-import { removeMembers, listMemberIds } from './set-members.ts'
+import { findPolicySet, type PolicyRight, type VisiblePolicySet } from '../policies/find-policy.ts'
+import { diagnosePolicy, formatPolicyErrors, isCodeStored } from '../policies/policy-code.ts'
+import { removeMembers, listMemberIds } from './scope.ts'
 
-export interface VisibleVersion extends VisiblePolicySet {
+interface VisibleVersion extends VisiblePolicySet {
   readonly version: PolicySetVersionRow
 }
 
-export interface CreatedVersion extends VisibleVersion {
+interface CreatedVersion extends VisibleVersion {
   /** Key in the upload URL. */
   readonly uploadKey: string
 }
@@ -225,4 +231,51 @@ function activateVersionChanges(
     put('policy_sets', { ...set, currentVersionId, updatedMs: nowMs }),
     ...removeMembers(tables, set, { relation: 'policies', ids }),
   ]
+}
+
+/** The policies of an archive, ready to be stored. */
+interface LoadedVersion {
+  readonly policies: readonly VersionedPolicy[]
+  readonly params: PolicySetManifest['params']
+  /** Code by hash. */
+  readonly codes: ReadonlyMap<string, Uint8Array>
+}
+
+/**
+ * Reads the policies that the manifest of an archive lists, or returns an error for users. The
+ * archive is read and the policies are compiled on worker threads.
+ */
+async function loadVersion(
+  { policyEngine }: Pick<GovernanceContext, 'policyEngine'>,
+  { kind, policiesPath, organizationId }: PolicySetRow,
+  archive: Uint8Array,
+): Promise<Result<LoadedVersion, ArchiveProblem>> {
+  assert(policyEngine.readSetArchive !== undefined, 'servers read archives on a thread')
+  const origin = { tenant: organizationTenant(organizationId) }
+  const loaded = await policyEngine.readSetArchive(archive, { kind, policiesPath }, origin)
+  if (!loaded.ok) return loaded
+  const policies: VersionedPolicy[] = []
+  const codes = new Map<string, Uint8Array>()
+  for (const archived of loaded.value.policies) {
+    const { file, level, code, ...policy } = archived
+    const problems = await compileErrors(policyEngine, archived, { kind, organizationId })
+    if (problems !== '')
+      return err({
+        kind: 'invalid',
+        message: `policy "${policy.name}", source ${file}: ${problems}`,
+      })
+    codes.set(policy.sha256, code)
+    policies.push({ ...policy, enforcementLevel: level })
+  }
+  return ok({ policies, params: loaded.value.params, codes })
+}
+
+async function compileErrors(
+  policyEngine: GovernanceContext['policyEngine'],
+  { name, query, code }: ArchivedPolicy,
+  { kind, organizationId }: { readonly kind: v2.PolicyKind; readonly organizationId: string },
+): Promise<string> {
+  const policy = { name, query, kind, code: new TextDecoder().decode(code) }
+  const origin = { tenant: organizationTenant(organizationId) }
+  return formatPolicyErrors(await diagnosePolicy({ policyEngine }, policy, origin))
 }

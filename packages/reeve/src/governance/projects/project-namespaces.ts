@@ -5,7 +5,7 @@ import { isSiteAdministrator, type CallerIdentity, type GovernanceCaller } from 
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions, type OrganizationRole } from '../permissions.ts'
-import { findUpdatableProject } from '../standing.ts'
+import { findUpdatableProject } from '../authorization.ts'
 
 interface NamespaceChange {
   readonly projectId: string

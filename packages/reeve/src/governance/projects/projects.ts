@@ -6,13 +6,14 @@ import {
   type AttributeProblem,
   type GovernanceRefusal,
   type ProjectRow,
+  type TagBindingRow,
 } from '../../model/index.ts'
 import { normalizeName, put, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { organizationPermissions } from '../permissions.ts'
+import { organizationPermissions, type ProjectRight } from '../permissions.ts'
 import {
   findUpdatableProject,
   findProject,
@@ -20,11 +21,20 @@ import {
   projectRightsOf,
   type VisibleOrganization,
   type VisibleProject,
-} from '../standing.ts'
-import { inheritAutoDestroyChanges } from './auto-destroy.ts'
-import { deleteProjectChanges } from './project-end.ts'
+  projectIdsWithRights,
+} from '../authorization.ts'
+import { inheritAutoDestroyChanges } from '../workspaces/auto-destroy.ts'
+import { deleteProjectChanges } from '../cascade.ts'
+import { intersect, type ListOrder } from '../list-index.ts'
 import { mayUnassignNamespaces, UNASSIGN_FORBIDDEN } from './project-namespaces.ts'
-import { canSetTags, computeTagChanges, tagProblems, type NewTags } from './tags.ts'
+import {
+  canSetTags,
+  computeTagChanges,
+  tagProblems,
+  type NewTags,
+  ownerIdsWithTags,
+  type TagFilter,
+} from '../tags/tags.ts'
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
 
@@ -79,7 +89,7 @@ export async function createProject(
 }
 
 /** Returns the owner of a project's tags. */
-export function projectTagOwner({ id, organizationId }: ProjectRow) {
+function projectTagOwner({ id, organizationId }: ProjectRow) {
   return { ownerType: 'project', ownerId: id, organizationId } as const
 }
 
@@ -219,4 +229,121 @@ function contentsProblems(workspaces: number, namespaces: number): readonly stri
       : []),
     ...(namespaces > 0 ? [`Project contains ${namespaces} namespace(s); remove them first`] : []),
   ]
+}
+
+interface ProjectSearch {
+  readonly organizationName: string
+  /** Substring of the name; ignored if names are given. */
+  readonly nameContains?: string | undefined
+  readonly names?: readonly string[] | undefined
+  readonly tags: readonly TagFilter[]
+  /** Permissions that the caller must have besides read access. */
+  readonly rights: readonly ProjectRight[]
+  readonly order: ListOrder
+  readonly offset: number
+  readonly limit: number
+}
+
+interface ProjectPage {
+  readonly projects: readonly VisibleProject[]
+  /** Number of matching projects. */
+  readonly total: number
+  /** Number of projects that the caller may read. */
+  readonly readableCount: number
+}
+
+/** Lists projects; only those that the caller may read are returned or counted. */
+export function listProjects(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: ProjectSearch,
+): Result<ProjectPage, GovernanceRefusal> {
+  const found = findOrganization(context, caller, request.organizationName)
+  if (!found.ok) return found
+  const { tables } = context.store
+  const { id: organizationId } = found.value.organization
+  const readable = projectIdsWithRights(context, found.value, ['read'])
+  const restrictTo = intersect([
+    request.rights.length === 0
+      ? readable
+      : projectIdsWithRights(context, found.value, ['read', ...request.rights]),
+    request.names === undefined
+      ? undefined
+      : projectIdsByNames(context, organizationId, request.names),
+    ownerIdsWithTags(tables, { organizationId, ownerType: 'project' }, request.tags),
+  ])
+  const page = context.lists.projects.page({
+    scope: organizationId,
+    order: request.order,
+    search: request.names === undefined ? request.nameContains : undefined,
+    restrictTo,
+    skip: request.offset,
+    take: request.limit,
+  })
+  return ok({
+    projects: page.keys.map((id) => toVisibleProject(context, found.value, id)),
+    total: page.total,
+    readableCount: readable?.size ?? tables.projects.countByIndex('organization', organizationId),
+  })
+}
+
+function toVisibleProject(
+  context: GovernanceContext,
+  visible: VisibleOrganization,
+  id: string,
+): VisibleProject {
+  const project = context.store.tables.projects.get(id)
+  return { ...visible, project, rights: projectRightsOf(context, visible, project) }
+}
+
+function projectIdsByNames(
+  { store }: GovernanceContext,
+  organizationId: string,
+  names: readonly string[],
+): ReadonlySet<string> {
+  const group = (name: string): string => scopedKey(organizationId, normalizeName(name))
+  return new Set(
+    names.flatMap((name) => [...store.tables.projects.keysByIndex('name', group(name))]),
+  )
+}
+
+/** Returns the project if the caller may change its tags in this way. */
+export function findTaggableProject(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { projectId, isWholeSet }: { readonly projectId: string; readonly isWholeSet: boolean },
+): Result<VisibleProject, GovernanceRefusal> {
+  const found = findProject(context, caller, projectId)
+  if (!found.ok) return found
+  const { manageTags, replaceTags } = found.value.rights
+  // Permission to add tags does not include permission to remove them.
+  return (isWholeSet ? replaceTags : manageTags) ? found : err(NOT_FOUND)
+}
+
+/**
+ * Adds tag bindings; with `isWholeSet` replaces all. Returns the bindings of the request, in order.
+ */
+export async function changeProjectTags(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: { readonly projectId: string; readonly tags: NewTags; readonly isWholeSet: boolean },
+): Promise<Result<readonly TagBindingRow[], GovernanceRefusal>> {
+  const found = findTaggableProject(context, caller, request)
+  if (!found.ok) return found
+  const { project } = found.value
+  const problems = tagProblems(
+    context.store.tables,
+    { ownerId: project.id },
+    { ...request, pointer: '/data' },
+  )
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  const { requested, changes } = computeTagChanges(context, projectTagOwner(project), request)
+  await commitWrite(context, {
+    action: 'ProjectTagsChanged',
+    caller,
+    organizationId: project.organizationId,
+    affectedIds: [project.id],
+    changes,
+  })
+  return ok(requested)
 }

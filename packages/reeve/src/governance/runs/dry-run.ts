@@ -1,3 +1,4 @@
+import type { v2 } from '@reeve/contract'
 import type { JsonBytes } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
@@ -5,23 +6,31 @@ import {
   NOT_FOUND,
   type GovernanceRefusal,
   type PolicySetResultRow,
+  LIMITS,
+  type RunPolicyRow,
 } from '../../model/index.ts'
-import type { JsonObject } from '../../policy/index.ts'
+import {
+  type EngineInput,
+  type EvaluationOrigin,
+  type InputProblem,
+  type JsonObject,
+  organizationTenant,
+  type PolicyDefinition,
+  toPolicyInput,
+} from '../../policy/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions } from '../permissions.ts'
-import { toApplicableSet } from '../policy-sets/applying-sets.ts'
-import { findPolicySet } from '../policy-sets/find-policy-set.ts'
+import { readPolicyCode, toApplicableSet } from '../policy-sets/applicable-sets.ts'
+import { findPolicy, findPolicySet } from '../policies/find-policy.ts'
+import { diagnosePolicy } from '../policies/policy-code.ts'
 import { findWorkspaceWith, type VisibleWorkspace } from '../workspaces/find-workspace.ts'
 import { findRun } from './find-run.ts'
-import { snapshotPolicySets, toSnapshot, type PolicySetSnapshot } from './frozen-sets.ts'
-import { evaluatePolicySets } from './judge-sets.ts'
-import { parseSmallObject, previewOrigin } from './try-policy.ts'
-import { runInput, workspaceInput } from './run-subject.ts'
-import { readPlanBytes } from './plan-blobs.ts'
-import { inspectPlanBytes } from './upload-plan.ts'
+import { snapshotPolicySets, toSnapshot, type PolicySetSnapshot } from './policy-set-snapshots.ts'
+import { evaluatePolicySets, runInput, truncateResult, workspaceInput } from './evaluate-sets.ts'
+import { inspectPlanBytes, readPlanBytes } from './plans.ts'
 
-export interface DryRunRequest {
+interface DryRunRequest {
   readonly workspaceId: string
   readonly plan: JsonBytes
   /** Run attributes for policies; absent ones are taken from the workspace. */
@@ -133,4 +142,117 @@ export async function evaluatePolicySet(
   const origin = previewOrigin(run.organizationId)
   const evaluation = { plan, run: runInput(context, run), origin }
   return ok(await evaluatePolicySets(context, [pinnedSet], evaluation))
+}
+
+/** Members that may differ from the stored policy. */
+export interface PolicyDraft {
+  readonly code?: string | undefined
+  readonly query?: string | null | undefined
+  readonly params?: JsonBytes | undefined
+}
+
+interface PolicyTrialRequest extends PolicyDraft {
+  readonly policyId: string
+  readonly input: JsonBytes
+}
+
+/** Evaluates a policy, optionally with other code, for any input. Nothing is stored. */
+export async function tryPolicy(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: PolicyTrialRequest,
+): Promise<Result<v2.PolicyTrial['attributes'], GovernanceRefusal>> {
+  const found = findPolicy(context, caller, { policyId: request.policyId, right: 'update' })
+  if (!found.ok) return found
+  const origin = previewOrigin(found.value.organization.id)
+  const input = await loadInput(context, request.input, origin)
+  if (!input.ok) return input
+  const params = resolveParams(request)
+  if (!params.ok) return params
+  const policy = await resolveDraft(context, found.value.policy, request)
+  if (!policy.ok) return policy
+  const invocation = { policy: policy.value, params: params.value }
+  const diagnostics = await diagnosePolicy(context, policy.value, origin)
+  const [result] = await context.policyEngine.evaluate(input.value, [invocation], origin)
+  if (result === undefined)
+    return err({ code: 'unprocessable', detail: 'The policy was not asked' })
+  const { result: truncated, warning } = truncateResult(result)
+  const { status, output, findings, skipped } = truncated
+  return ok({
+    status,
+    output,
+    findings,
+    diagnostics,
+    warnings: warning === '' ? [] : [warning],
+    ...(skipped === undefined ? {} : { skipped }),
+  })
+}
+
+/** Previews of an organization are queued separately from those of others. */
+export function previewOrigin(organizationId: string): EvaluationOrigin {
+  return { tenant: organizationTenant(organizationId), purpose: 'trial' }
+}
+
+export function resolveParams({ params }: PolicyDraft): Result<JsonObject, GovernanceRefusal> {
+  return parseSmallObject(params, { pointer: '/data/attributes/params', name: 'Params' })
+}
+
+/** Returns the policy with the changes to try. */
+export async function resolveDraft(
+  { store }: GovernanceContext,
+  { name, kind, query, code }: RunPolicyRow,
+  draft: PolicyDraft,
+): Promise<Result<PolicyDefinition, GovernanceRefusal>> {
+  const effectiveQuery = draft.query === undefined ? query : draft.query
+  if (draft.code !== undefined) return ok({ name, kind, query: effectiveQuery, code: draft.code })
+  if (code === null)
+    return err(
+      invalidAttribute('/data/attributes/code', "Code can't be blank: the policy has none"),
+    )
+  await store.whenDurable()
+  const text = await readPolicyCode(store, code.sha256)
+  // The code was replaced concurrently.
+  if (text === undefined) return err({ code: 'conflict', detail: 'The code of the policy changes' })
+  return ok({ name, kind, query: effectiveQuery, code: text })
+}
+
+/** A larger input is parsed where policies are evaluated. */
+async function loadInput(
+  { policyEngine }: Pick<GovernanceContext, 'policyEngine'>,
+  { json }: JsonBytes,
+  origin: EvaluationOrigin,
+): Promise<Result<EngineInput, GovernanceRefusal>> {
+  const isLarge = json.length > LIMITS.inlineBodyBytesMax
+  if (!isLarge || policyEngine.inspectInput === undefined) {
+    const parsed = toPolicyInput(parseJson(json))
+    return parsed.ok ? parsed : err(inputRefusal(parsed.error))
+  }
+  const inspected = await policyEngine.inspectInput(json, origin)
+  return inspected.ok ? ok({ kind: 'input', json }) : err(inputRefusal(inspected.error))
+}
+
+function inputRefusal({ member, message }: InputProblem): GovernanceRefusal {
+  return invalidAttribute(`/data/attributes/input${member === '' ? '' : `/${member}`}`, message)
+}
+
+/** Parses an object of a preview on the event loop, so its size is limited. */
+function parseSmallObject(
+  source: JsonBytes | undefined,
+  { pointer, name }: { readonly pointer: string; readonly name: string },
+): Result<JsonObject, GovernanceRefusal> {
+  if (source === undefined) return ok({})
+  const bytesMax = LIMITS.inlineBodyBytesMax
+  if (source.json.length > bytesMax)
+    return err(invalidAttribute(pointer, `${name} is larger than ${bytesMax} bytes as JSON`))
+  // JSON values are plain data.
+  return ok((parseJson(source.json) ?? {}) as JsonObject)
+}
+
+function parseJson(json: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString())
+}
+
+export function asJsonObject(data: Readonly<Record<string, unknown>>): JsonObject {
+  // Parsed from JSON, so it is plain data.
+  return data as JsonObject
 }

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunExecution } from '../../model/index.ts'
-import { nextAfterPolicies, nextAfterStage } from './run-progress.ts'
-import { isConfirmable, isDiscardable, isExecuting, isIdle, canTransition } from './run-states.ts'
+import {
+  canTransition,
+  isConfirmable,
+  isDiscardable,
+  isExecuting,
+  isIdle,
+  nextAfterPolicies,
+  nextAfterStage,
+} from './run-status.ts'
 
 const EXECUTION: RunExecution = {
   applyId: 'apply-1',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
@@ -6,7 +7,7 @@ import {
   type StateVersionRow,
 } from '../../model/index.ts'
 import { put, remove, type Change } from '../../state/index.ts'
-import { newUpload } from '../blobs/pending-uploads.ts'
+import { newUpload } from '../blobs.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
@@ -19,9 +20,9 @@ import {
   deleteStateBlobsChanges,
   stateVersionsOf,
   type VisibleState,
+  readStatePart,
 } from './state-versions.ts'
 import { storeJsonState, storeState } from './store-state.ts'
-import { decideWrite, type StateWrite } from './write-rules.ts'
 
 type StateData = v2.StateVersionCreateRequest['data']
 
@@ -234,4 +235,106 @@ function pruneStatesChanges({ store }: GovernanceContext, workspaceId: string): 
       remove('state_versions', row.id),
     ]),
   ]
+}
+
+interface RollbackRequest {
+  readonly workspaceId: string
+  /** ID of the version whose state becomes the current one. */
+  readonly stateId: string
+}
+
+/**
+ * Copies an earlier state to a new version with the next serial; existing versions are unchanged.
+ */
+export async function rollBackState(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { workspaceId, stateId }: RollbackRequest,
+): Promise<Result<VisibleState, GovernanceRefusal>> {
+  const found = findStateWriter(context, caller, workspaceId)
+  if (!found.ok) return found
+  const { tables } = context.store
+  const source = tables.state_versions.find(stateId)
+  if (source === undefined || source.workspaceId !== workspaceId || source.status !== 'finalized')
+    return err(
+      invalidAttribute(
+        ROLLBACK_POINTER,
+        'Rollback state version is no finalized state of the workspace',
+      ),
+    )
+  const bytes = await readStatePart(context, source, 'state')
+  if (bytes === undefined)
+    return err(invalidAttribute(ROLLBACK_POINTER, 'Rollback state version is not kept'))
+  const serial = (currentState(tables, workspaceId)?.serial ?? source.serial) + 1
+  const renumbered = withSerial(bytes, serial)
+  const md5 = createHash('md5').update(renumbered).digest('hex')
+  const write = { serial, md5, lineage: source.lineage }
+  const { row } = newStateRow(context, caller, { visible: found.value, write })
+  const rollback: StateVersionRow = { ...row, rollbackOfId: source.id }
+  await commitNewState(context, caller, { row: rollback })
+  const stored = await storeState(context, caller, { stateId: row.id, bytes: renumbered })
+  if (!stored.ok) return stored
+  const json = await readStatePart(context, source, 'jsonState')
+  if (json === undefined) return ok({ ...found.value, state: stored.value })
+  const withJson = await storeJsonState(context, caller, { stateId: row.id, bytes: json })
+  return withJson.ok ? ok({ ...found.value, state: withJson.value }) : withJson
+}
+
+const ROLLBACK_POINTER = '/data/relationships/rollback-state-version/data'
+
+/** Replaces the serial in a state and leaves all other bytes unchanged. */
+function withSerial(bytes: Uint8Array, serial: number): Uint8Array {
+  const text = Buffer.from(bytes).toString('latin1')
+  // Latin-1 preserves every byte.
+  return Buffer.from(text.replace(/("serial"\s*:\s*)\d+/, `$1${serial}`), 'latin1')
+}
+
+/** A state to be written. */
+interface StateWrite {
+  readonly serial: number
+  readonly md5: string
+  readonly lineage: string | null
+  readonly force: boolean
+}
+
+type WriteDecision =
+  | { readonly kind: 'write' }
+  /** The same state again, after a lost response. */
+  | { readonly kind: 'repeat' }
+  | { readonly kind: 'refuse'; readonly detail: string }
+
+/**
+ * Decides whether a state may replace the current one. A lower serial is accepted from users: the
+ * command-line tools push an older state without a flag in the request. It is rejected from runs,
+ * because another attempt has written a newer state.
+ */
+export function decideWrite(
+  latest: Pick<StateVersionRow, 'id' | 'serial' | 'md5' | 'lineage'> | undefined,
+  write: StateWrite,
+  { isRun }: { readonly isRun: boolean },
+): WriteDecision {
+  if (latest === undefined) return { kind: 'write' }
+  const { serial, md5, lineage, force } = write
+  const isSameLineage = lineage === null || latest.lineage === null || lineage === latest.lineage
+  if (isSameLineage && serial === latest.serial && md5 === latest.md5) return { kind: 'repeat' }
+  if (force && !isRun) return { kind: 'write' }
+  if (!isSameLineage)
+    return rejectWrite(
+      `The lineage ${lineage} is not that of the current state, ${latest.lineage}: ` +
+        'the state belongs to other infrastructure; push it with force to replace the current one',
+    )
+  if (serial === latest.serial)
+    return rejectWrite(
+      `The current state ${latest.id} has the serial ${serial} and another content; ` +
+        'read it again before you write',
+    )
+  if (isRun && serial < latest.serial)
+    return rejectWrite(
+      `The serial ${serial} is lower than that of the current state, ${latest.serial}`,
+    )
+  return { kind: 'write' }
+}
+
+function rejectWrite(detail: string): WriteDecision {
+  return { kind: 'refuse', detail }
 }

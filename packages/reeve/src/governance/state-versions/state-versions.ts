@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { v2 } from '@reeve/contract'
+import { parseExactJson } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   NOT_FOUND,
@@ -9,15 +10,17 @@ import {
   type StoredState,
 } from '../../model/index.ts'
 import { compareCreation, put, type Change, type Tables } from '../../state/index.ts'
-import { deleteBlobChanges, readBlob } from '../blobs/sealed-blobs.ts'
+import { deleteBlobChanges, readBlob } from '../blobs.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
+import { idSuffixOf } from '../ids.ts'
 import type { WorkspaceRight } from '../permissions.ts'
 import {
   findWorkspaceWith,
   type VisibleWorkspace,
   type WorkspaceAddress,
 } from '../workspaces/find-workspace.ts'
+import type { StateDigest, StateOutput } from './inspect-state.ts'
 
 export interface VisibleState extends VisibleWorkspace {
   readonly state: StateVersionRow
@@ -94,7 +97,7 @@ export function findCurrentState(
   return state === undefined ? err(NOT_FOUND) : ok({ ...found.value, state })
 }
 
-export interface StateSearch {
+interface StateSearch {
   readonly address: WorkspaceAddress
   readonly status?: v2.StateVersion['attributes']['status'] | undefined
   readonly offset: number
@@ -148,4 +151,47 @@ export function discardPendingStatesChanges(
 export function deleteStateBlobsChanges(tables: Tables, state: Pick<StateVersionRow, 'id'>) {
   const parts: readonly StatePart[] = ['state', 'jsonState', 'digest']
   return parts.flatMap((part) => deleteBlobChanges(tables, blobOwnerId(state, part)))
+}
+
+/** An output with its ID, which contains the version and the position in it. */
+export interface VisibleOutput extends StateOutput {
+  readonly id: string
+}
+
+const EMPTY_DIGEST: StateDigest = { outputs: [], resources: [] }
+
+/** Returns the parts of a state that were stored when it was uploaded. */
+export async function readDigest(
+  context: Pick<GovernanceContext, 'store' | 'sealer'>,
+  state: StateVersionRow,
+): Promise<StateDigest> {
+  const bytes = await readStatePart(context, state, 'digest')
+  if (bytes === undefined) return EMPTY_DIGEST
+  // Written by storeState.
+  return parseExactJson(new TextDecoder().decode(bytes)) as StateDigest
+}
+
+export async function listStateOutputs(
+  context: Pick<GovernanceContext, 'store' | 'sealer'>,
+  state: StateVersionRow,
+): Promise<readonly VisibleOutput[]> {
+  const { outputs } = await readDigest(context, state)
+  return outputs.map((output, index) => ({ ...output, id: outputId(state, index) }))
+}
+
+function outputId({ id }: StateVersionRow, index: number): string {
+  return `wsout-${idSuffixOf(id)}-${index}`
+}
+
+export async function findOutput(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  outputIdText: string,
+): Promise<Result<VisibleOutput, GovernanceRefusal>> {
+  const [, suffix] = /^wsout-([^-]+)-\d+$/.exec(outputIdText) ?? []
+  const found = findState(context, caller, { stateId: `sv-${suffix}`, right: 'readOutputs' })
+  if (!found.ok) return found
+  const outputs = await listStateOutputs(context, found.value.state)
+  const output = outputs.find(({ id }) => id === outputIdText)
+  return output === undefined ? err(NOT_FOUND) : ok(output)
 }

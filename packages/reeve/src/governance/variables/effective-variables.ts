@@ -1,7 +1,7 @@
 import type { VariableFields, VariableSetRow, WorkspaceRow } from '../../model/index.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { scopedKey, type Tables } from '../../state/index.ts'
-import { rowsByCreation } from '../by-creation.ts'
+import { rowsByCreation } from '../list-index.ts'
 
 type VariableTarget = Pick<WorkspaceRow, 'id' | 'organizationId' | 'projectId'>
 

@@ -15,7 +15,11 @@ import {
   type WorkspaceRight,
   type WorkspaceRights,
 } from '../permissions.ts'
-import { findOrganization, findOrganizationById, type VisibleOrganization } from '../standing.ts'
+import {
+  findOrganization,
+  findOrganizationById,
+  type VisibleOrganization,
+} from '../authorization.ts'
 
 /** A workspace that the caller may read, with the caller's permissions on it. */
 export interface VisibleWorkspace extends VisibleOrganization {

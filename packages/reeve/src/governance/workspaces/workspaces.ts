@@ -7,29 +7,37 @@ import {
   type GovernanceRefusal,
   type ProjectRow,
   type WorkspaceRow,
+  type RefusalReason,
 } from '../../model/index.ts'
 import { normalizeName, put, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { moveToProject, moveAccessChanges } from '../projects/move-workspaces.ts'
-import { canSetTags, computeTagChanges } from '../projects/tags.ts'
+import { moveToProject, moveAccessChanges } from './move-workspaces.ts'
+import {
+  canSetTags,
+  computeTagChanges,
+  toFlatBinding,
+  workspaceTagOwner,
+  workspaceTagProblems,
+} from '../tags/tags.ts'
 import {
   findProject,
   findOrganization,
   projectIdsWithRights,
   projectRightsOf,
   type VisibleOrganization,
-} from '../standing.ts'
+} from '../authorization.ts'
+import { deleteWorkspaceChanges } from '../cascade.ts'
+import { withAutoDestroyAt, withAutoDestroyDuration } from './auto-destroy.ts'
 import {
   findWorkspaceWith,
   toVisibleWorkspace,
   type VisibleWorkspace,
   type WorkspaceAddress,
 } from './find-workspace.ts'
-import { resolveSettings } from './settings.ts'
-import { toFlatBinding, workspaceTagOwner, workspaceTagProblems } from './workspace-tags.ts'
+import { summarizeRuns } from './list-workspaces.ts'
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
 
@@ -173,7 +181,7 @@ function nameProblems(
   return [{ pointer: '/data/attributes/name', detail: 'Name has already been taken' }]
 }
 
-export interface WorkspaceUpdate {
+interface WorkspaceUpdate {
   readonly address: WorkspaceAddress
   readonly data: v2.WorkspaceUpdateRequest['data']
 }
@@ -240,4 +248,163 @@ function findRequestedProject(
     (one) => projectRightsOf(context, from, one).moveWorkspace,
   )
   return mayMove ? project : err(NOT_FOUND)
+}
+
+/** Attributes that create and update have in common. */
+type WorkspaceAttributes = NonNullable<v2.WorkspaceUpdateRequest['data']['attributes']>
+
+/** A workspace after a request, with problems and notices. */
+interface ResolvedSettings {
+  readonly workspace: WorkspaceRow
+  readonly problems: readonly AttributeProblem[]
+  /** Notices for users about side effects. */
+  readonly notices: readonly string[]
+}
+
+/** Applies attributes to a workspace: omitted ones are unchanged, null clears. */
+function resolveSettings(
+  before: WorkspaceRow,
+  attributes: WorkspaceAttributes,
+  project: ProjectRow,
+): ResolvedSettings {
+  const updated = withSimpleSettings(before, attributes)
+  const { inherits, problems, notices } = resolveInheritance(before, attributes, project)
+  const requestedDuration = attributes['auto-destroy-activity-duration']
+  const ownDuration =
+    requestedDuration === undefined ? before.autoDestroyActivityDuration : requestedDuration
+  const workspace = withAutoDestroyDuration(
+    { ...updated, inheritsProjectAutoDestroy: inherits },
+    inherits ? project.autoDestroyActivityDuration : ownDuration,
+  )
+  const deadline = attributes['auto-destroy-at']
+  return {
+    // A deadline that is set directly is valid once, with or without a duration.
+    workspace:
+      deadline === undefined
+        ? workspace
+        : withAutoDestroyAt(workspace, deadline === null ? null : Date.parse(deadline)),
+    problems: [...modeProblems(attributes), ...problems],
+    notices,
+  }
+}
+
+function withSimpleSettings(before: WorkspaceRow, attributes: WorkspaceAttributes): WorkspaceRow {
+  const mode = attributes['execution-mode']
+  // An explicit mode overrides that of the organization, unless the request says otherwise.
+  const overwrites =
+    attributes['setting-overwrites']?.['execution-mode'] ??
+    (mode === undefined ? before.overwritesExecutionMode : true)
+  return {
+    ...before,
+    name: attributes.name ?? before.name,
+    description: nullIfEmpty(attributes.description, before.description),
+    autoApply: attributes['auto-apply'] ?? before.autoApply,
+    autoApplyRunTrigger:
+      attributes['auto-apply-run-trigger'] ?? before.autoApplyRunTrigger ?? false,
+    executionMode: mode ?? before.executionMode,
+    overwritesExecutionMode: overwrites,
+    workingDirectory: nullIfEmpty(attributes['working-directory'], before.workingDirectory),
+    driftCheckInterval:
+      attributes['drift-check-interval'] === undefined
+        ? (before.driftCheckInterval ?? null)
+        : attributes['drift-check-interval'],
+    toolVersion: nullIfEmpty(attributes['tool-version'], before.toolVersion),
+  }
+}
+
+/** `""` is stored as null, like null itself. */
+function nullIfEmpty(requested: string | null | undefined, before: string | null): string | null {
+  return requested === undefined ? before : requested || null
+}
+
+/** Agent pools are not supported, so none can be given. */
+function modeProblems(attributes: WorkspaceAttributes): readonly AttributeProblem[] {
+  if (attributes['execution-mode'] !== 'agent') return []
+  return [
+    {
+      pointer: '/data/attributes/execution-mode',
+      detail: "Agent pool must be specified when using 'agent' execution mode",
+    },
+  ]
+}
+
+/** While it inherits, a workspace has the duration of its project. */
+function resolveInheritance(
+  before: WorkspaceRow,
+  attributes: WorkspaceAttributes,
+  project: ProjectRow,
+): Pick<ResolvedSettings, 'problems' | 'notices'> & { readonly inherits: boolean } {
+  const requested = attributes['inherits-project-auto-destroy']
+  const requestedDuration = attributes['auto-destroy-activity-duration']
+  const inherits = requested ?? before.inheritsProjectAutoDestroy
+  const projectDuration = project.autoDestroyActivityDuration
+  if (!inherits || requestedDuration === undefined || requestedDuration === projectDuration)
+    return { inherits, problems: [], notices: [] }
+  // The project has no duration to inherit, so the value can only be an override.
+  if (projectDuration === null && requested === undefined)
+    return { inherits: false, problems: [], notices: [OVERRIDE_NOTICE] }
+  return { inherits, problems: [DURATION_MISMATCH], notices: [] }
+}
+
+const OVERRIDE_NOTICE =
+  'inherits-project-auto-destroy was set to false, because the project has no duration.'
+
+const DURATION_MISMATCH: AttributeProblem = {
+  pointer: '/data/attributes/auto-destroy-activity-duration',
+  detail:
+    'Auto destroy activity duration is inherited: the workspace auto destroy duration must match ' +
+    'project auto destroy duration; set inherits-project-auto-destroy to false to override it',
+}
+
+/** Deletes a workspace even if it manages resources, which requires permission to force. */
+export async function deleteWorkspace(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  address: WorkspaceAddress,
+): Promise<Result<void, GovernanceRefusal>> {
+  const found = findWorkspaceWith(context, caller, { address, right: 'destroy' })
+  if (!found.ok) return found
+  if (!found.value.rights.forceDestroy)
+    return err({ code: 'forbidden', detail: 'Not authorized to force-delete the workspace.' })
+  return commitDeletion(context, caller, found.value)
+}
+
+/**
+ * Deletes a workspace that is unlocked, idle and manages no resources. The error names the reason
+ * otherwise.
+ */
+export async function safeDeleteWorkspace(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  address: WorkspaceAddress,
+): Promise<Result<void, GovernanceRefusal>> {
+  const found = findWorkspaceWith(context, caller, { address, right: 'destroy' })
+  if (!found.ok) return found
+  const { workspace } = found.value
+  const runs = summarizeRuns(context.store.tables, workspace.id)
+  if (workspace.lock !== null)
+    return conflict('Workspace is locked; unlock it first', 'workspace-locked')
+  if (runs.isActive) return conflict('Workspace has a run that is being processed')
+  if (runs.resourceCount > 0)
+    return conflict(`Workspace manages ${runs.resourceCount} resource(s); destroy them first`)
+  return commitDeletion(context, caller, found.value)
+}
+
+function conflict(detail: string, reason?: RefusalReason): Result<never, GovernanceRefusal> {
+  return err({ code: 'conflict', detail, ...(reason && { reason }) })
+}
+
+async function commitDeletion(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { workspace }: VisibleWorkspace,
+): Promise<Result<void, GovernanceRefusal>> {
+  await commitWrite(context, {
+    action: 'WorkspaceDeleted',
+    caller,
+    organizationId: workspace.organizationId,
+    affectedIds: [workspace.id],
+    changes: deleteWorkspaceChanges(context.store.tables, workspace.id),
+  })
+  return ok(undefined)
 }

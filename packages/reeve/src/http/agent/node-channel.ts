@@ -35,15 +35,13 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { LIMITS } from '../../model/index.ts'
-import { JsonLimitError, parseJsonPrefix } from '../json-text.ts'
+import { JsonLimitError, parseJsonPrefix } from '../json-body.ts'
 import type { LeaderRouter } from '../pipeline/leader-routing.ts'
 import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
 import type { HttpLog } from '../server.ts'
-import { WebSocketWriter, type SendSocket } from './message-sender.ts'
-import { NodeInbox } from './node-inbox.ts'
-import { NewNodeLimit, NodePenalties } from './node-rates.ts'
+import { WebSocketWriter, type SendSocket, WebSocketAcceptor } from './websocket.ts'
+import { NewNodeLimit, NodeInbox, NodePenalties } from './node-inbox.ts'
 import { rejectUpgrade } from './upgrade.ts'
-import { WebSocketAcceptor } from './web-socket.ts'
 
 /** Time in which a connected peer must send its hello. */
 const HELLO_TIMEOUT_MS = 10_000

@@ -3,10 +3,10 @@ import type { Duplex } from 'node:stream'
 import { NODE_STREAM_PATH, STREAM_MESSAGE_BYTES_MAX } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { NodeRpcClient } from '../../workload/index.ts'
-import { bearerToken } from '../pipeline/credentials.ts'
+import { bearerToken } from '../pipeline/tenants.ts'
 import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
 import { requestPath, rejectUpgrade } from './upgrade.ts'
-import { streamSocket, WebSocketAcceptor } from './web-socket.ts'
+import { streamSocket, WebSocketAcceptor } from './websocket.ts'
 
 const STREAM_PATH_PREFIX = `${NODE_STREAM_PATH}/`
 

@@ -1,7 +1,6 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { TEXT_PLAIN } from '../answer.ts'
-import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
+import { codeOfStatus, ERROR_CODE_HEADER, TEXT_PLAIN } from '../response.ts'
 
 /** Returns the path of a request without its query. */
 export function requestPath(request: IncomingMessage): string {

@@ -1,7 +1,6 @@
 import { posix } from 'node:path'
 import { Marked, type Tokens } from 'marked'
-import { escapeHtml } from './escape.ts'
-import { AnchorGenerator, pathOf, plainText } from './markdown-text.ts'
+import { AnchorGenerator, escapeHtml, pathOf, plainText } from './markdown-text.ts'
 
 interface PageContext {
   /** Base of relative links, below the documentation folder. */

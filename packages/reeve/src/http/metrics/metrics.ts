@@ -1,10 +1,9 @@
 import type { MetricGauge, MetricsReport } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
-import { Counter, Gauge, Registry, type Metric } from 'prom-client'
+import { Counter, Gauge, Registry, type Metric, collectDefaultMetrics } from 'prom-client'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
-import { METRIC_PREFIX as PREFIX, processMetrics } from './process-metrics.ts'
-import { RequestDurationHistogram } from './request-times.ts'
+import { RequestDurationHistogram } from './request-durations.ts'
 
 /** Metrics whose values are read when they are scraped. */
 export interface GaugeSources {
@@ -45,13 +44,16 @@ export class Metrics {
 
   constructor(clock: Clock, sources: GaugeSources, labelled: LabelledSources = {}) {
     this.#clock = clock
-    this.#requests = new RequestDurationHistogram(`${PREFIX}http_request_seconds`, clock.nowMs())
+    this.#requests = new RequestDurationHistogram(
+      `${METRIC_PREFIX}http_request_seconds`,
+      clock.nowMs(),
+    )
     // Starts process metrics now, not with the first scrape.
     processMetrics()
     for (const [name, source] of Object.entries(sources))
-      this.#registry.registerMetric(metricOf(`${PREFIX}${name}`, source))
+      this.#registry.registerMetric(metricOf(`${METRIC_PREFIX}${name}`, source))
     for (const [name, source] of Object.entries(labelled))
-      this.#registry.registerMetric(labelledMetricOf(`${PREFIX}${name}`, source))
+      this.#registry.registerMetric(labelledMetricOf(`${METRIC_PREFIX}${name}`, source))
   }
 
   /** Returns the function that records the completed requests of a route. */
@@ -160,4 +162,28 @@ function labelledMetricOf(
 
 function textLabels(labels: object): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]))
+}
+
+/** Prefix of metric names. */
+export const METRIC_PREFIX = 'service_'
+
+/** Sums of gauges that have a label, under names that only counters may have. */
+const MISNAMED = [
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+]
+
+let registry: Registry | undefined
+
+/**
+ * Returns the metrics of the process: memory, event loop, garbage collection. One registry per
+ * process: its garbage collection observer is never removed and retains the registry.
+ */
+function processMetrics(): Registry {
+  if (registry !== undefined) return registry
+  registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: METRIC_PREFIX })
+  for (const name of MISNAMED) registry.removeSingleMetric(`${METRIC_PREFIX}${name}`)
+  return registry
 }

@@ -13,7 +13,7 @@ import {
   type NodeRow,
 } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
-import { METRIC_PREFIX } from './process-metrics.ts'
+import { METRIC_PREFIX } from './metrics.ts'
 
 interface StateMetricsOptions {
   readonly store: Store

@@ -3,16 +3,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { QueueRejection } from '@reeve/kit/fair-queue.ts'
 import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
-import { HttpError } from '../http-error.ts'
-import { CHUNK_LIMITS, limitChunks, isStopped, stopReceiving } from '../transport/chunk-guard.ts'
+import { HttpError } from '../response.ts'
+import { CHUNK_LIMITS, limitChunks, isStopped, stopReceiving } from '../transport/pipelining.ts'
 import { replayOf } from '../transport/parked-connection.ts'
-import { RateLimit } from './rate-limit.ts'
 import {
   canRejectEarly,
   rateError,
-  sendRateRejection,
+  RateLimit,
   type RateRejection,
-} from './rate-rejection.ts'
+  sendRateRejection,
+} from './rate-limit.ts'
 import { RequestBodies } from './request-body.ts'
 import { RequestScheduler, type SchedulerLimits } from './request-scheduler.ts'
 import { isAddressTenant, Tenants, type FindOwner } from './tenants.ts'

@@ -2,10 +2,9 @@ import { handlingOf, isReadRoute, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { HttpAliases } from '../../compat/index.ts'
 import { LIMITS } from '../../model/index.ts'
-import { applyCors } from '../cors.ts'
-import { HttpError } from '../http-error.ts'
-import type { CrossOriginGuard } from '../page-guard.ts'
-import { restoreMethod } from '../request-method.ts'
+import { applyCors, type CrossOriginGuard } from '../transport/cross-origin.ts'
+import { HttpError } from '../response.ts'
+import { restoreMethod } from '../request-normalization.ts'
 import type { Admission } from './admission.ts'
 import type { RequestRouting, RoutedRoute } from './routing.ts'
 
@@ -16,7 +15,8 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
  *   accept        transport/: limits of connections, bytes, and requests per connection
  *   prepare       the headers of every response
  *   admit         admission.ts: tenant, request rate
- *   guard         page-guard.ts, cors.ts: pages of other origins; length of the URL
+ * guard         transport/cross-origin.ts: pages of other origins;
+ * length of the URL
  *   queue         request-scheduler.ts: the tenant's share of the event loop, by the route's cost
  *   route         routing.ts: the region and the server that answer; forwarded unread
  *   authenticate  the caller, by its token
@@ -30,7 +30,7 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
  *   audit         in the commit of a write, before it begins, or when it has ended
  *
  * The stages up to `route` are hooks, added below. serve.ts calls the others in order; what each
- * API does in them is in v1/api.ts and v2/api.ts. upgrades.ts has the stages of WebSockets.
+ * API does in them is in v1/mount.ts and v2/api.ts. upgrades.ts has the stages of WebSockets.
  */
 
 export interface PipelineOptions {

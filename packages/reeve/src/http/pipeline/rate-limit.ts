@@ -1,10 +1,13 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '@reeve/kit/clock.ts'
+import { requestId } from '../request-normalization.ts'
+import { codeOfStatus, ERROR_CODE_HEADER, HttpError, TEXT_PLAIN } from '../response.ts'
 
 /** Maximum number of tenants with a bucket. */
 const TENANTS_MAX = 20_000
 
 /** Outcome of counting a request, for the rate limit headers. */
-export interface RateLimitResult {
+interface RateLimitResult {
   readonly isAllowed: boolean
   readonly remaining: number
   /** Seconds until the next request is allowed; 0 if one is allowed now. */
@@ -100,4 +103,56 @@ function rejectionDelayMs(bucket: Bucket, nowMs: number): number {
   const nextMs = Math.max(bucket.rejectedMs, earliestMs) + intervalMs
   bucket.rejectedMs = Math.min(nextMs, nowMs + heldMsMax)
   return Math.max(0, bucket.rejectedMs - nowMs)
+}
+
+/** Reason for a rejection, and the delay of its response. */
+export interface RateRejection {
+  readonly message: string
+  readonly retrySeconds: number
+  readonly delayMs: number
+}
+
+const TOO_MANY_REQUESTS = 429
+
+/** Returns the problem as an error, for requests that pass through Fastify. */
+export function rateError({ message, retrySeconds }: RateRejection): HttpError {
+  return new HttpError(TOO_MANY_REQUESTS, message, { 'retry-after': String(retrySeconds) })
+}
+
+/**
+ * Reports whether a request can be rejected by a few writes: it has no body to discard, its
+ * connection waits for no other response, and it comes neither from a page nor from JSON:API, whose
+ * responses need more.
+ */
+export function canRejectEarly(request: IncomingMessage, response: ServerResponse): boolean {
+  const { headers, url = '' } = request
+  return (
+    response.socket !== null &&
+    headers['content-length'] === undefined &&
+    headers['transfer-encoding'] === undefined &&
+    headers.origin === undefined &&
+    !url.startsWith('/api/v2/')
+  )
+}
+
+/** Rejects a request without Fastify; its connection stays open. */
+export function sendRateRejection(
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  { message, retrySeconds }: RateRejection,
+  sharedHeaders: readonly string[],
+): void {
+  response.writeHead(TOO_MANY_REQUESTS, [
+    ...sharedHeaders,
+    'x-request-id',
+    requestId(request.headers['x-request-id']),
+    ERROR_CODE_HEADER,
+    codeOfStatus(TOO_MANY_REQUESTS),
+    'retry-after',
+    String(retrySeconds),
+    'content-type',
+    TEXT_PLAIN,
+    'content-length',
+    String(Buffer.byteLength(message)),
+  ])
+  response.end(message)
 }

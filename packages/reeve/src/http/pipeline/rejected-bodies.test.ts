@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { DRAIN_LIMITS, RejectedBodyDrain } from './rejected-bodies.ts'
+import { DRAIN_LIMITS, RejectedBodyDrain } from './request-body.ts'
 
 /** A request whose body is still on its way, and the headers of its response. */
 function aRejected(length = '10') {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { CHUNK_LIMITS } from '../transport/chunk-guard.ts'
+import { CHUNK_LIMITS } from '../transport/pipelining.ts'
 import { BODY_LIMITS, RequestBodies, type BodyLimits } from './request-body.ts'
 
 function aReceiver(limits: Partial<BodyLimits> = {}) {

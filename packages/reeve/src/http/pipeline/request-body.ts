@@ -1,12 +1,12 @@
 import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { releaseBytes } from '@reeve/kit/bytes.ts'
 import { LIMITS } from '../../model/index.ts'
-import { isDecompressionError } from '../compression.ts'
-import { HttpError } from '../http-error.ts'
-import { CHUNK_LIMITS, isStopped, areChunksTooSmall, onStopped } from '../transport/chunk-guard.ts'
+import { isDecompressionError } from '../transport/compression.ts'
+import { HttpError } from '../response.ts'
+import { CHUNK_LIMITS, isStopped, areChunksTooSmall, onStopped } from '../transport/pipelining.ts'
 
 /** Limits of bodies that are being received, and of large ones until their response is sent. */
 export interface BodyLimits {
@@ -36,7 +36,7 @@ const INITIAL_BUFFER_BYTES = 16 * 1024
 const PREALLOCATE_BYTES_MIN = 256 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
-export interface BodyRequest {
+interface BodyRequest {
   /** The tenant charged for the memory. */
   readonly tenant: string
   readonly bytesMax: number
@@ -297,4 +297,63 @@ function tinyChunks(): HttpError {
 
 function endedEarly(reason: string): HttpError {
   return new HttpError(400, `The body ended early: ${reason}`)
+}
+
+/** Limits of reading rejected bodies. */
+interface DrainLimits {
+  /** Number of bodies that are drained in parallel. */
+  readonly bodiesMax: number
+  /** Bytes of one body. */
+  readonly bytesMax: number
+  readonly durationMsMax: number
+}
+
+export const DRAIN_LIMITS: DrainLimits = {
+  bodiesMax: 16,
+  bytesMax: 64 * 1024 * 1024,
+  durationMsMax: 5_000,
+}
+
+/**
+ * Drains bodies that were rejected before they had arrived, within limits: a client that sends its
+ * whole body before it reads the response would otherwise see a broken connection instead. Beyond
+ * the limits the connection closes with the response.
+ */
+export class RejectedBodyDrain {
+  readonly #limits: DrainLimits
+  #draining = 0
+
+  constructor(limits: DrainLimits = DRAIN_LIMITS) {
+    this.#limits = limits
+  }
+
+  /** Drains the body of a request that is being answered, or closes its connection. */
+  drain({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
+    if (raw.complete && raw.readableLength === 0) return
+    const { bodiesMax, bytesMax } = this.#limits
+    const isLong = Number(headers['content-length'] ?? NaN) > bytesMax
+    if (isLong || isStopped(raw) || this.#draining >= bodiesMax)
+      return void reply.header('connection', 'close')
+    void reply.removeHeader('connection')
+    this.#discard(raw)
+  }
+
+  #discard(raw: IncomingMessage): void {
+    const { bytesMax, durationMsMax } = this.#limits
+    let bytes = 0
+    let chunks = 0
+    this.#draining++
+    const timer = setTimeout(() => raw.destroy(), durationMsMax).unref()
+    raw.unpipe()
+    raw.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (areChunksTooSmall(++chunks, bytes) || bytes > bytesMax) raw.destroy()
+    })
+    raw.once('close', () => {
+      clearTimeout(timer)
+      this.#draining--
+    })
+    raw.once('error', () => undefined)
+    raw.resume()
+  }
 }

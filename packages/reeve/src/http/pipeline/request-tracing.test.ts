@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { TRACE_HEADER, type SpanAttribute, type Tracer } from '@reeve/kit/trace.ts'
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
-import { routeAsMounted } from '../request-method.ts'
+import { routeAsMounted } from '../request-normalization.ts'
 import { RequestTracing } from './request-tracing.ts'
 import type { Api, MountedRoute } from './serve.ts'
 

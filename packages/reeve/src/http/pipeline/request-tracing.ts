@@ -8,8 +8,7 @@ import {
   type Tracer,
 } from '@reeve/kit/trace.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { redactUrl } from '../logged-url.ts'
-import { restoreMethod } from '../request-method.ts'
+import { redactUrl, restoreMethod } from '../request-normalization.ts'
 import type { Api, MountedRoute, UseCaseTracing } from './serve.ts'
 
 /** Creates a server span for each request, and a child span for its use case. */

@@ -6,9 +6,9 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { REGION_UNREACHABLE } from '../../workload/index.ts'
 import { rejectUpgrade } from '../agent/upgrade.ts'
-import { HttpError } from '../http-error.ts'
+import { HttpError } from '../response.ts'
 import { firstValue, isFlagSet, type RawQuery } from '../query.ts'
-import { HTTP_STATUS } from '../v1/statuses.ts'
+import { HTTP_STATUS } from '../v1/errors.ts'
 import {
   DEPOSED_MESSAGE,
   NO_LEADER_MESSAGE,
@@ -16,8 +16,13 @@ import {
   type LeaderRouter,
   type ReadConsistency,
 } from './leader-routing.ts'
-import { chooseRegion, type KnownRegions, type RegionRoute } from './region-route.ts'
-import type { RegionRouter, RegionTarget } from './region-routing.ts'
+import {
+  chooseRegion,
+  type KnownRegions,
+  type RegionRoute,
+  type RegionRouter,
+  type RegionTarget,
+} from './region-routing.ts'
 
 const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to region')
 /** Status if two regions take each other for the authoritative one. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { LIMITS } from '../../model/index.ts'
 import { RequestScheduler } from './request-scheduler.ts'
-import { WakeQueue } from './wake-turns.ts'
+import { WakeQueue } from './blocking.ts'
 
 const perTurn = LIMITS.parkedQueriesPerTurn
 

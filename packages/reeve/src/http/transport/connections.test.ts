@@ -6,8 +6,7 @@ import { test } from 'node:test'
 import { atEnd } from '../../../test/build/at-end.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { until } from '../../../test/build/until.ts'
-import { limitConnections } from './connections.ts'
-import { openFilesUsage } from './open-files.ts'
+import { limitConnections, openFilesUsage } from './connections.ts'
 
 test('connections: those past the limit are closed, counted and logged', async (t) => {
   const server = createServer()

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
-import { openFilesMax } from './open-files.ts'
 
 /** Time within which a client must send the head of a request. */
 const HEAD_TIMEOUT_MS = 15_000
@@ -59,4 +60,39 @@ function countConnections(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
   })
+}
+
+/** Returns the limit of open files of this process; infinite if the system does not report one. */
+export function openFilesMax(): number {
+  try {
+    const [, soft] =
+      /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown) return Number.POSITIVE_INFINITY
+    throw thrown
+  }
+}
+
+/** Returns the limit with its usage; empty if the system does not report one. */
+export async function openFilesUsage(): Promise<readonly LimitUsage[]> {
+  const max = openFilesMax()
+  if (max === Number.POSITIVE_INFINITY) return []
+  return [{ name: 'open_files', max, used: await countOpenFiles(max), rejected: 0 }]
+}
+
+async function countOpenFiles(max: number): Promise<number> {
+  try {
+    return (await readdir('/proc/self/fd')).length
+  } catch (thrown) {
+    // Reading the directory needs a descriptor as well.
+    if (isOutOfFiles(thrown)) return max
+    throw thrown
+  }
+}
+
+/** Reports whether the process, or the whole machine, has no file descriptor left. */
+export function isOutOfFiles(thrown: unknown): boolean {
+  const code: unknown = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined
+  return code === 'EMFILE' || code === 'ENFILE'
 }

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { until } from '../../../test/build/until.ts'
-import { handleClientError } from '../unreadable.ts'
+import { handleClientError } from './client-error.ts'
 import { limitPipelining } from './pipelining.ts'
 
 const LIMITS = { servedMax: 2, waitingMax: 4, waitingTotalMax: 10, lingerMs: 60_000 }

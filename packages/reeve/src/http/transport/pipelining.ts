@@ -1,7 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { TEXT_PLAIN } from '../answer.ts'
-import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
+import { codeOfStatus, ERROR_CODE_HEADER, TEXT_PLAIN } from '../response.ts'
 import { pauseParser } from './runtime-internals.ts'
 
 /** Limits of pipelined requests, which a client sends without waiting for responses. */
@@ -23,7 +22,7 @@ export const PIPELINING_LIMITS: PipeliningLimits = {
   lingerMs: 2_000,
 }
 
-export interface PipeliningOptions {
+interface PipeliningOptions {
   readonly limits: PipeliningLimits
   /**
    * Use only documented members of Node's HTTP classes: a connection that sends too many requests
@@ -171,7 +170,7 @@ export const PIPELINE_OVERFLOW = 'HPE_PAUSED'
  * create two objects for each, and Node destroys those in quadratic time: 100,000 of them took 40
  * s.
  */
-export function stopParsing(socket: PipelinedSocket): void {
+function stopParsing(socket: PipelinedSocket): void {
   if (socket[PIPELINE]?.plainHttp === true || !pauseParser(socket)) socket.destroy()
 }
 
@@ -184,4 +183,59 @@ export function onIdle(socket: PipelinedSocket, listener: () => void): void {
   const isIdle = pipeline === undefined || (pipeline.served === 0 && pipeline.waiting.length === 0)
   if (!isIdle) pipeline.idleListener = listener
   else if (pipeline?.rejected === undefined) listener()
+}
+
+/**
+ * Limits of the chunks of a body: after the first ones they must have a minimum average size. Each
+ * chunk is a call from the parser into JavaScript and a buffer of its own, so that a megabyte of
+ * one-byte chunks takes as long as a thousand requests. The runtime's parser finishes the 64 KiB
+ * that it has read, which cannot be prevented; the response to such a request is delayed for a few
+ * seconds, so that a client cannot begin the next one at once.
+ */
+export const CHUNK_LIMITS = { chunksFree: 256, chunkBytesMin: 16, heldMs: 5_000 } as const
+
+export function areChunksTooSmall(chunks: number, bytes: number): boolean {
+  const { chunksFree, chunkBytesMin } = CHUNK_LIMITS
+  return chunks > chunksFree && bytes < chunks * chunkBytesMin
+}
+
+/** Requests whose connection is no longer parsed, and their listeners. */
+const stopped = new WeakSet<IncomingMessage>()
+const listeners = new WeakMap<IncomingMessage, () => void>()
+
+/**
+ * Stops receiving a request once its chunks are too small. Chunks are counted as they are parsed,
+ * because a queued request has no reader yet, and everything that has arrived is parsed at once.
+ */
+export function limitChunks(request: IncomingMessage): void {
+  if (request.headers['transfer-encoding'] === undefined) return
+  const push = request.push.bind(request)
+  let chunks = 0
+  let bytes = 0
+  request.push = (chunk: Buffer | null, encoding) => {
+    if (chunk === null) return push(chunk)
+    bytes += chunk.length
+    // The parser finishes the bytes it has read before it stops.
+    if (stopped.has(request)) return true
+    if (areChunksTooSmall(++chunks, bytes)) stopReceiving(request)
+    return push(chunk, encoding)
+  }
+}
+
+/** Stops reading a connection, which is closed after its response. */
+export function stopReceiving(request: IncomingMessage): void {
+  if (stopped.has(request)) return
+  stopped.add(request)
+  stopParsing(request.socket)
+  request.socket.pause()
+  listeners.get(request)?.()
+}
+
+export function isStopped(request: IncomingMessage): boolean {
+  return stopped.has(request)
+}
+
+/** Registers the listener for a stopped request, in place of an earlier one. */
+export function onStopped(request: IncomingMessage, listener: () => void): void {
+  listeners.set(request, listener)
 }

@@ -22,7 +22,7 @@ import {
   type TokenWriteResult,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY_RESPONSE, json } from '../answer.ts'
+import { EMPTY_RESPONSE, json } from '../response.ts'
 import { newTokenRegion, storedTokenRegion } from '../pipeline/region-routing.ts'
 import {
   read,
@@ -33,10 +33,9 @@ import {
   type WriteResult,
   type WriteRequestOf,
 } from './endpoint.ts'
-import { listResponse } from './list-answer.ts'
-import { requireBody } from './required-body.ts'
-import { allowAll, management } from './requirements.ts'
-import { filterVisible, scanByIdPrefix, scanByKey, type RowScan } from './walks.ts'
+import { filterVisible, listResponse, type RowScan, scanByIdPrefix, scanByKey } from './reads.ts'
+import { requireBody } from './errors.ts'
+import { allowAll, management } from './access.ts'
 
 /** Filters must not reveal secrets by whether they match. */
 const TOKEN_FILTER = { rowType: fieldTypeFromSchema(AclToken), hidden: ['SecretID'] }

@@ -5,6 +5,7 @@ import {
   v1Routes,
   type FollowedLevel,
   type StreamFrame,
+  type AgentMember,
 } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { LogBacklog, type LogFeed, type LogSelection } from '@reeve/kit/log-feed.ts'
@@ -12,15 +13,14 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { checkUuid, refusal, type Refusal } from '../../model/index.ts'
 import { unknownNode } from '../../workload/index.ts'
-import { json, TEXT_PLAIN, type HttpResponse } from '../answer.ts'
-import type { GracefulShutdown } from '../lifecycle.ts'
+import { json, TEXT_PLAIN, type HttpResponse, EMPTY_RESPONSE } from '../response.ts'
+import type { GracefulShutdown } from '../transport/shutdown.ts'
 import type { AgentInfo } from './agent.ts'
-import type { StreamingHost } from './client-allocations.ts'
+import type { StreamingHost } from './client-operations.ts'
 import { read, type Endpoint, type V1Request } from './endpoint.ts'
-import { unwatchedRead, nodeRpc } from './node-answer.ts'
-import { readableFromNode } from './node-bytes.ts'
-import { agentRead } from './requirements.ts'
-import { closeOnRevoke } from './stream-rights.ts'
+import { unwatchedRead, nodeRpc, readableFromNode } from './node-rpc.ts'
+import { agentRead, agentWrite } from './access.ts'
+import { closeOnRevoke } from './authorization-watch.ts'
 
 const askHostData = nodeRpc(HostData)
 
@@ -80,7 +80,7 @@ function findNode(
   return isThisServer ? ok(undefined) : err(unknownServer(server))
 }
 
-export function unknownServer(name: string): Refusal {
+function unknownServer(name: string): Refusal {
   const text = `server ${JSON.stringify(name)} is unknown or not alive; \`reeve server members\` lists the servers`
   return refusal('server-not-found', text)
 }
@@ -195,3 +195,85 @@ function withFrames(lines: Readable, clock: Clock): Readable {
   pipeline(lines, frames, () => cancel())
   return frames
 }
+
+/** Addresses per request: a cluster has a handful of servers. */
+const ADDRESSES_MAX = 64
+
+/**
+ * Returns the routes for the servers that a node connects to and for the members of the cluster.
+ */
+export function agentServerEndpoints(agent: AgentInfo): readonly Endpoint[] {
+  return [
+    read(v1Routes.listAgentServers, agentRead, () =>
+      unwatchedRead(async () => ok(json(agent.nodeServers()?.list() ?? agent.peers()))),
+    ),
+    read(v1Routes.setAgentServers, agentWrite, ({ query }) =>
+      unwatchedRead(async () => {
+        const addresses = parseAddresses(query.address)
+        if (!addresses.ok) return addresses
+        const servers = agent.nodeServers()
+        if (servers === undefined) return err(NO_NODE)
+        const problem = await servers.set(addresses.value)
+        return problem === undefined ? ok(EMPTY_RESPONSE) : err(refusal('invalid-input', problem))
+      }),
+    ),
+    read(v1Routes.joinAgent, agentWrite, ({ query }) =>
+      unwatchedRead(async () => {
+        const addresses = parseAddresses(query.address)
+        return addresses.ok ? ok(json(joinResult(agent.members(), addresses.value))) : addresses
+      }),
+    ),
+    read(v1Routes.forceLeaveAgent, agentWrite, ({ query }) =>
+      unwatchedRead(async () => {
+        const name = query.node ?? ''
+        if (name === '') return err(refusal('invalid-input', 'missing node to force leave'))
+        const outcome = await agent.forceLeave(name, query.prune ?? false)
+        if (outcome === 'done') return ok(EMPTY_RESPONSE)
+        return err(outcome === 'unknown' ? unknownServer(name) : aliveRefusal(name))
+      }),
+    ),
+  ]
+}
+
+const NO_NODE = refusal(
+  'node-not-enabled',
+  'this agent does not run a node: send the request to a client agent',
+)
+
+function aliveRefusal(name: string): Refusal {
+  const text =
+    `server ${JSON.stringify(name)} is alive: only failed servers can be forced to leave. ` +
+    'Stop it, and it leaves the cluster.'
+  return refusal('invalid-input', text)
+}
+
+function parseAddresses(values: readonly string[] | undefined): Result<readonly string[], Refusal> {
+  const addresses = (values ?? []).filter((address) => address !== '')
+  if (addresses.length === 0) return err(refusal('invalid-input', 'missing server address'))
+  if (addresses.length <= ADDRESSES_MAX) return ok(addresses)
+  return err(refusal('invalid-input', `at most ${ADDRESSES_MAX} addresses can be given`))
+}
+
+/**
+ * Reports which addresses are members. Servers join through the shared database, so nothing is
+ * changed.
+ */
+function joinResult(members: readonly AgentMember[], addresses: readonly string[]) {
+  const memberNames = new Set(
+    members
+      .filter(({ Status }) => Status === 'alive')
+      .flatMap(({ Addr, Port, Name }) => {
+        const host = Addr.includes(':') ? `[${Addr}]` : Addr
+        return [`${host}:${Port}`, Addr, Name]
+      }),
+  )
+  const nonMembers = addresses.filter(
+    (address) => !memberNames.has(address.replace(/^\w+:\/\//, '')),
+  )
+  const error = nonMembers.map((address) => `${address} ${NOT_A_MEMBER}`).join('; ')
+  return { num_joined: addresses.length - nonMembers.length, error }
+}
+
+const NOT_A_MEMBER =
+  'is no live member of this cluster: servers join it by starting with the same database ' +
+  '(server.database)'

@@ -1,15 +1,22 @@
-import { v1Routes, type AgentHealth, type AgentMember, type HostData } from '@reeve/contract'
+import { Value } from 'typebox/value'
+import {
+  v1Routes,
+  type AgentHealth,
+  type AgentMember,
+  type HostData,
+  AgentMembers,
+} from '@reeve/contract'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import { json, TEXT_PLAIN, type HttpResponse } from '../answer.ts'
-import { sliceOptions } from '../slices.ts'
-import type { WorkloadContext } from '../../workload/index.ts'
+import { json, TEXT_PLAIN, type HttpResponse } from '../response.ts'
+import { sliceOptions } from '../list-page.ts'
+import { agentMember, type RemoteRegions, type WorkloadContext } from '../../workload/index.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { read, type Endpoint, type WatchedRead } from './endpoint.ts'
-import { remoteMembers } from './members-elsewhere.ts'
-import { agentRead, allowAll, nodeRead } from './requirements.ts'
+import { agentRead, allowAll, nodeRead } from './access.ts'
 
 /** Information about the agent; provided by the composition root. */
 export interface AgentInfo {
@@ -62,7 +69,7 @@ export interface NodeServers {
 }
 
 /** A range of lost commits by index, both ends included. */
-export interface AcceptedLoss {
+interface AcceptedLoss {
   readonly fromIndex: number
   readonly toIndex: number
 }
@@ -162,4 +169,68 @@ function healthResponse(agent: AgentInfo, types: readonly HealthPart[]): HttpRes
   // JSON, but with the content type of errors.
   const text = JSON.stringify(body)
   return { status: 500, body: { kind: 'text', text, contentType: TEXT_PLAIN } }
+}
+
+/** Timeout of other regions: a user waits for the list. */
+const RESPONSE_TIMEOUT_MS = 1_500
+
+/**
+ * Returns the servers of the other regions, sorted by region. Each region applies the caller's
+ * permissions; one that does not respond is represented by its configured addresses.
+ */
+async function remoteMembers(
+  { regions }: Pick<WorkloadContext, 'regions'>,
+  secret: string | undefined,
+): Promise<readonly AgentMember[]> {
+  if (regions === undefined) return []
+  const requests = regions.remoteNames().map((region) => membersIn(regions, region, secret ?? ''))
+  return (await Promise.all(requests)).flat()
+}
+
+async function membersIn(
+  regions: RemoteRegions,
+  region: string,
+  token: string,
+): Promise<readonly AgentMember[]> {
+  const call = {
+    method: 'GET',
+    url: '/v1/agent/members',
+    token,
+    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+  }
+  try {
+    const { status, text } = await regions.request(region, call)
+    // The caller may not list the servers of that region, so they are omitted.
+    if (status === 403) return []
+    if (status === 200) return parseMembers(text).filter(({ Tags }) => Tags['region'] === region)
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown
+  }
+  return unreachableMembers(region, regions.addressesOf(region))
+}
+
+function parseMembers(text: string): readonly AgentMember[] {
+  try {
+    const body: unknown = JSON.parse(text)
+    return Value.Check(AgentMembers, body) ? body.Members : []
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return []
+    throw thrown
+  }
+}
+
+function unreachableMembers(region: string, addresses: readonly string[]): readonly AgentMember[] {
+  return addresses
+    .map((address) => hostAndPort(address))
+    .toSorted()
+    .map((address) => {
+      const Tags = { role: 'server', region }
+      return agentMember({ name: address, region, address, Tags, Status: 'failed' })
+    })
+}
+
+/** Returns `host:port` of `http://host:port`, also if the port is the scheme's default. */
+function hostAndPort(address: string): string {
+  const { host, port, protocol } = new URL(address)
+  return port !== '' ? host : `${host}:${protocol === 'https:' ? 443 : 80}`
 }

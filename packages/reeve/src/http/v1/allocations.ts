@@ -1,4 +1,4 @@
-import { Allocation, v1Routes } from '@reeve/contract'
+import { Allocation, type AllocationStopResponse, v1Routes } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { compileFilter, equalityConstraints, fieldTypeFromSchema } from '../../lang/filter/index.ts'
 import {
@@ -11,15 +11,30 @@ import {
   type Refusal,
 } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, type Store } from '../../state/index.ts'
-import type { WorkloadContext } from '../../workload/index.ts'
-import { jsonText } from '../answer.ts'
-import { read, type Endpoint, type WatchedRead, type V1Request } from './endpoint.ts'
-import { listResponse } from './list-answer.ts'
-import { READ_JOB, requestScope, permittedScope, watchTables } from './namespace-scope.ts'
-import { DerivedValueCache } from './recent-texts.ts'
-import { allowAll, inNamespace } from './requirements.ts'
-import { watchRow } from './row-reads.ts'
-import { filterVisible, scanIndex, scanByIdPrefix, type RowScan } from './walks.ts'
+import { stopAllocation, type WorkloadContext } from '../../workload/index.ts'
+import { json, jsonText } from '../response.ts'
+import {
+  read,
+  type Endpoint,
+  type WatchedRead,
+  type V1Request,
+  write,
+  type WriteResult,
+  type WriteRequestOf,
+} from './endpoint.ts'
+import {
+  filterVisible,
+  listResponse,
+  permittedScope,
+  READ_JOB,
+  requestScope,
+  type RowScan,
+  scanByIdPrefix,
+  scanIndex,
+  watchRow,
+  watchTables,
+} from './reads.ts'
+import { allowAll, inAnyNamespace, inNamespace } from './access.ts'
 
 /** Size of the cache; a record has mostly ten kilobytes. */
 const CACHED_RECORDS_MAX = 512
@@ -163,4 +178,57 @@ function readAllocation(
       return ok(jsonText(cachedJson(store, row, records.get(row))))
     },
   })
+}
+
+export function allocationWriteEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    write(v1Routes.stopAllocation, inAnyNamespace('alloc-lifecycle'), (request) =>
+      stopAllocationRoute(context, request),
+    ),
+  ]
+}
+
+async function stopAllocationRoute(
+  context: WorkloadContext,
+  { caller, params, query }: WriteRequestOf<typeof v1Routes.stopAllocation>,
+): Promise<Result<WriteResult, Refusal>> {
+  const stopped = await stopAllocation(context, caller, {
+    allocId: params.alloc_id,
+    noShutdownDelay: query.no_shutdown_delay ?? false,
+    reschedule: query.reschedule ?? false,
+  })
+  if (!stopped.ok) return stopped
+  const { evalId, index } = stopped.value
+  const responseBody: AllocationStopResponse = { EvalID: evalId, Index: index }
+  return ok({ index, response: json(responseBody) })
+}
+
+/**
+ * Caches values derived from rows, by the row object: readers of an allocation read it repeatedly,
+ * and a changed row is a new object. The oldest entry is evicted.
+ */
+export class DerivedValueCache<Row extends object, Made = string> {
+  readonly #max: number
+  readonly #make: (row: Row) => Made
+  readonly #values = new Map<Row, Made>()
+
+  constructor(max: number, make: (row: Row) => Made) {
+    this.#max = max
+    this.#make = make
+  }
+
+  get(row: Row): Made {
+    const cached = this.#values.get(row)
+    if (cached !== undefined) return cached
+    const text = this.#make(row)
+    if (this.#values.size >= this.#max) this.#evictOldest()
+    this.#values.set(row, text)
+    return text
+  }
+
+  /** A map iterates its keys in insertion order. */
+  #evictOldest(): void {
+    const [oldest] = this.#values.keys()
+    if (oldest !== undefined) this.#values.delete(oldest)
+  }
 }

@@ -12,19 +12,26 @@ import {
   type NodeStreamRequest,
   type Route,
   type StreamOrigin,
+  type Job,
 } from '@reeve/contract'
 import { Type } from 'typebox'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
-import { findAllocationOnNode } from '../../workload/index.ts'
-import { json, TEXT_PLAIN, type HttpResponse } from '../answer.ts'
-import type { StreamingHost } from './client-allocations.ts'
-import { readableFromNode } from './node-bytes.ts'
+import { namespacedKey } from '../../state/index.ts'
+import {
+  ALL_LOG_TYPES,
+  findAllocationOnNode,
+  isJobFinished,
+  jobLogSources,
+} from '../../workload/index.ts'
+import { json, TEXT_PLAIN, type HttpResponse } from '../response.ts'
+import type { StreamingHost } from './client-operations.ts'
+import { jsonResult, nodeRpc, readableFromNode, unwatchedRead } from './node-rpc.ts'
 import { read, type Endpoint, type V1Request } from './endpoint.ts'
-import { unwatchedRead, jsonResult, nodeRpc } from './node-answer.ts'
-import { inAnyNamespace } from './requirements.ts'
-import { closeOnRevoke } from './stream-rights.ts'
+import { JobLogStream } from './job-log-stream.ts'
+import { inAnyNamespace, inNamespace } from './access.ts'
+import { closeOnRevoke } from './authorization-watch.ts'
 
 const askList = nodeRpc(Type.Array(FileInfo))
 const askStat = nodeRpc(FileInfo)
@@ -199,7 +206,7 @@ async function openStream(
 }
 
 /** Returns a check for any one of the capabilities in the namespace. */
-export function allowedIn(namespace: string, anyOf: readonly NamespaceCapability[]) {
+function allowedIn(namespace: string, anyOf: readonly NamespaceCapability[]) {
   return (grants: Caller['grants']): boolean => anyOf.some((one) => grants.allows(namespace, one))
 }
 
@@ -217,7 +224,7 @@ function filePath(path: string | undefined): Result<string, Refusal> {
 }
 
 /** Parses the start position of a read. */
-export function parsePosition(query: {
+function parsePosition(query: {
   readonly offset?: number
   readonly origin?: string
 }): Result<{ readonly offset: number; readonly origin: StreamOrigin }, Refusal> {
@@ -238,10 +245,72 @@ function orEmpty(text: string | undefined): string {
   return text ?? ''
 }
 
-export function isLogType(text: string): text is LogType {
+function isLogType(text: string): text is LogType {
   return LOG_TYPES.some((type) => type === text)
 }
 
 function invalid(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
+}
+
+/** Time for which changes of allocations are collected before new ones are looked up. */
+const DEBOUNCE_MS = 250
+
+/** Returns the route that streams the output of a whole job, as its allocations start and stop. */
+export function jobLogEndpoints(host: StreamingHost): readonly Endpoint[] {
+  return [
+    read(v1Routes.streamJobLogs, inNamespace(...LOG_CAPABILITIES), (request) =>
+      unwatchedRead(async () => streamJobLogs(host, request)),
+    ),
+  ]
+}
+
+function streamJobLogs(
+  { context, gateway, authenticator }: StreamingHost,
+  { caller, token, namespace, params, query }: V1Request<typeof v1Routes.streamJobLogs>,
+): Result<HttpResponse, Refusal> {
+  const { store, clock } = context
+  const types = parseLogTypes(query.type ?? '')
+  if (!types.ok) return types
+  const from = parsePosition(query)
+  if (!from.ok) return from
+  const jobId = params.job_id
+  const job = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (job === undefined) return err(refusal('job-not-found', 'job not found'))
+  const task = query.task ?? ''
+  const selection = { namespace, jobId, task, types: types.value }
+  // A task of an earlier version still has its output.
+  const isKnown = hasTask(job, task) || jobLogSources(context, selection).length > 0
+  if (!isKnown) return err(refusal('invalid-input', `unknown task name ${JSON.stringify(task)}`))
+  const merge = new JobLogStream({
+    gateway,
+    clock,
+    accessorId: caller.accessorId,
+    follow: query.follow ?? false,
+    hasPrefix: query.prefix ?? false,
+    from: from.value,
+    sources: () => jobLogSources(context, selection),
+    isOver: () => isJobFinished(context, selection),
+    watch: (changed) => {
+      let cancel = store.watches.watch([{ table: 'allocations' }, { table: 'jobs' }], () => {
+        cancel = clock.after(DEBOUNCE_MS, changed)
+      })
+      return () => cancel()
+    },
+  })
+  merge.start()
+  const allows = allowedIn(namespace, LOG_CAPABILITIES)
+  const reader = { context, authenticator, secret: token, isAllowed: allows }
+  const output = closeOnRevoke(merge.output, reader)
+  return ok({ body: { kind: 'stream', stream: output, contentType: TEXT_PLAIN } })
+}
+
+function hasTask({ TaskGroups }: Job, name: string): boolean {
+  return name === '' || (TaskGroups ?? []).some(({ Tasks }) => Tasks?.some((t) => t.Name === name))
+}
+
+function parseLogTypes(text: string): Result<readonly LogType[], Refusal> {
+  if (text === '') return ok(ALL_LOG_TYPES)
+  if (isLogType(text)) return ok([text])
+  return err(refusal('invalid-input', 'must provide log type (stdout/stderr)'))
 }

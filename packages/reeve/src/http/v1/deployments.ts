@@ -14,7 +14,7 @@ import {
   type DeploymentWriteResult,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, jsonItems, jsonText } from '../answer.ts'
+import { json, jsonItems, jsonText } from '../response.ts'
 import {
   read,
   write,
@@ -23,12 +23,20 @@ import {
   type V1Request,
   type WriteResult,
 } from './endpoint.ts'
-import { READ_JOB, requestScope, keyScope, permittedScope, watchTables } from './namespace-scope.ts'
-import { requireBody } from './required-body.ts'
-import { allowAll, inNamespace, inAnyNamespace } from './requirements.ts'
-import { listWatched, readRow } from './row-reads.ts'
-import { filterVisible, scanByIdPrefix } from './walks.ts'
-import { groupResponse } from './group-answer.ts'
+import {
+  READ_JOB,
+  requestScope,
+  keyScope,
+  permittedScope,
+  watchTables,
+  filterVisible,
+  groupResponse,
+  listWatched,
+  readRow,
+  scanByIdPrefix,
+} from './reads.ts'
+import { requireBody } from './errors.ts'
+import { allowAll, inNamespace, inAnyNamespace } from './access.ts'
 
 const DEPLOYMENT_FILTER = { rowType: fieldTypeFromSchema(Deployment) }
 

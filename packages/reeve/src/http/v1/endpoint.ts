@@ -5,7 +5,7 @@ import type { Refusal } from '../../model/index.ts'
 import type { WatchTarget } from '../../state/index.ts'
 import type { Caller } from '../../acl/index.ts'
 import type { RequestCaller } from '../../workload/index.ts'
-import type { HttpResponse } from '../answer.ts'
+import type { HttpResponse } from '../response.ts'
 import type { RegionResolver } from '../pipeline/region-routing.ts'
 
 type RoutePart<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema

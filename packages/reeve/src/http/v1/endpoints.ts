@@ -1,49 +1,43 @@
+import { v1Routes } from '@reeve/contract'
+import { err } from '@reeve/kit/result.ts'
 import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import type { Aliases } from '../../compat/index.ts'
+import { refusal } from '../../model/index.ts'
 import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { GracefulShutdown } from '../lifecycle.ts'
+import type { GracefulShutdown } from '../transport/shutdown.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { aclEndpoints } from './acl.ts'
 import { StateMetrics } from '../metrics/state-metrics.ts'
-import { agentDiagnosisEndpoints } from './agent-diagnosis.ts'
-import { agentServerEndpoints } from './agent-servers.ts'
+import { allowAll } from './access.ts'
+import { agentDiagnosisEndpoints, agentServerEndpoints } from './agent-diagnosis.ts'
 import { agentEndpoints, type AgentInfo, type AgentMetrics } from './agent.ts'
-import { allocationWriteEndpoints } from './allocation-writes.ts'
-import { allocationEndpoints } from './allocations.ts'
-import { auditEndpoints } from './audit.ts'
-import { clientAllocationEndpoints } from './client-allocations.ts'
-import { clientFileEndpoints } from './client-files.ts'
-import { jobLogEndpoints } from './client-job-logs.ts'
-import { clientNodeEndpoints } from './client-nodes.ts'
+import { allocationEndpoints, allocationWriteEndpoints } from './allocations.ts'
+import {
+  auditEndpoints,
+  operatorEndpoints,
+  snapshotEndpoints,
+  systemEndpoints,
+} from './operator.ts'
+import { clientAllocationEndpoints, clientNodeEndpoints } from './client-operations.ts'
+import { clientFileEndpoints, jobLogEndpoints } from './client-files.ts'
 import { deploymentEndpoints } from './deployments.ts'
-import { evaluationEndpoints } from './evaluations.ts'
-import { execEndpoints } from './exec.ts'
-import { explainEndpoints } from './explain.ts'
-import { jobActionEndpoints } from './job-actions.ts'
-import { jobFileEndpoints } from './job-files.ts'
-import { jobLaunchEndpoints } from './job-launches.ts'
-import { jobPlanEndpoints } from './job-plan.ts'
+import { evaluationEndpoints, explainEndpoints } from './evaluations.ts'
+import { jobActionEndpoints, jobVersionEndpoints, policyVerdictEndpoints } from './job-history.ts'
+import { jobEndpoints, jobFileEndpoints, jobLaunchEndpoints, jobPlanEndpoints } from './jobs.ts'
 import { jobStatusEndpoints } from './job-statuses.ts'
-import { jobVersionEndpoints } from './job-versions.ts'
-import { jobEndpoints } from './jobs.ts'
 import { namespaceEndpoints } from './namespaces.ts'
-import { nodeAdmissionEndpoints } from './node-admission.ts'
+import { nodeAdmissionEndpoints, nodeEndpoints } from './nodes.ts'
 import { nodePoolEndpoints } from './node-pools.ts'
-import { nodeEndpoints } from './nodes.ts'
-import { operatorEndpoints } from './operator.ts'
 import { scalingEndpoints } from './scaling.ts'
-import { policyVerdictEndpoints } from './policy-verdicts.ts'
 import { searchEndpoints } from './search.ts'
 import { serviceEndpoints } from './services.ts'
-import { snapshotEndpoints } from './snapshot.ts'
-import { systemEndpoints } from './system.ts'
 import { topologyEndpoints } from './topology.ts'
 import { variableEndpoints } from './variables.ts'
 import { volumeEndpoints } from './volumes.ts'
-import type { Endpoint } from './endpoint.ts'
+import { type Endpoint, read } from './endpoint.ts'
 
-export interface WorkloadDeps {
+interface WorkloadDeps {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
   readonly requests: NodeGateway
@@ -115,4 +109,13 @@ export function workloadEndpoints(host: WorkloadDeps): readonly Endpoint[] {
     ...agentServerEndpoints(agent),
     ...auditEndpoints(context, audit),
   ]
+}
+
+/**
+ * Returns the routes of `exec-channel.ts`, which answer requests without an upgrade with an error.
+ */
+function execEndpoints(): readonly Endpoint[] {
+  return [v1Routes.execAllocation, v1Routes.runJobAction].map((route) =>
+    read(route, allowAll, () => err(refusal('invalid-input', 'websocket upgrade required'))),
+  )
 }

@@ -4,10 +4,10 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import { refusal } from '../../model/index.ts'
 import { prepareStream, type EventStreams, type EventSink } from '../../workload/index.ts'
 import type { RawQuery } from '../query.ts'
-import { tokenFrom } from '../pipeline/credentials.ts'
+import { tokenFrom } from '../pipeline/tenants.ts'
 import type { RequestScheduler } from '../pipeline/request-scheduler.ts'
 import { routedRoute, type RequestPipeline } from '../pipeline/pipeline.ts'
-import { sendMethodNotAllowed, sendV1Error } from './send.ts'
+import { sendMethodNotAllowed, sendV1Error } from './responses.ts'
 
 /** Time that a disconnected reader has to receive the data already written. */
 const FLUSH_TIMEOUT_MS = 40_000

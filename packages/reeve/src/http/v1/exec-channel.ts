@@ -1,33 +1,40 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { v1Routes } from '@reeve/contract'
+import { type AuditVia, v1Routes } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { pipeMessages, type StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
+import type { AuditEntry, Store } from '../../state/index.ts'
 import {
   tooManyStreams,
   type Authenticator,
   type NodeRpcClient,
   type WorkloadContext,
+  type PreparedExec,
 } from '../../workload/index.ts'
 import { rejectUpgrade, isWebSocketUpgrade } from '../agent/upgrade.ts'
-import { streamSocket, WebSocketAcceptor } from '../agent/web-socket.ts'
-import type { AuditLog } from '../audit/audit-log.ts'
-import { isSameOrigin } from '../page-guard.ts'
+import { streamSocket, WebSocketAcceptor } from '../agent/websocket.ts'
+import { type AuditLog, workloadActor } from '../audit/audit-log.ts'
+import { isSameOrigin } from '../transport/cross-origin.ts'
 import type { HttpLog } from '../server.ts'
-import { recordRejectedSession, recordSession, type ExecAuditInput } from './exec-audit.ts'
-import { closeFrameFor, type CloseFrame } from './exec-closing.ts'
-import { readHandshake } from './exec-handshake.ts'
+import {
+  closeFrameFor,
+  type CloseFrame,
+  authorizeExec,
+  type ExecTarget,
+  parseExecUrl,
+  readHandshake,
+} from './exec-request.ts'
 import { forwardInput, type FrameBudget } from './exec-input.ts'
-import { watchAuthorization } from './exec-rights.ts'
-import { authorizeExec, parseExecUrl, type ExecTarget } from './exec-target.ts'
-import { tokenFrom } from '../pipeline/credentials.ts'
+import { watchAuthorization } from './authorization-watch.ts'
+import { tokenFrom } from '../pipeline/tenants.ts'
 import type { LeaderRouter } from '../pipeline/leader-routing.ts'
 import { routedRoute } from '../pipeline/pipeline.ts'
 import { RateLimit } from '../pipeline/rate-limit.ts'
 import type { RegionRouter } from '../pipeline/region-routing.ts'
 import type { WebSocketChannel } from '../pipeline/upgrades.ts'
+import { requestId } from '../request-normalization.ts'
 
 export interface ExecChannelDeps {
   readonly context: WorkloadContext
@@ -269,3 +276,61 @@ function frameBudget(tenant: string): number {
 }
 
 const MS_PER_SECOND = 1_000
+
+/** The parts of a session's audit record. */
+export interface ExecAuditInput {
+  readonly audit: AuditLog
+  readonly store: Store
+  readonly caller: Caller
+  readonly target: ExecTarget
+  readonly request: IncomingMessage
+  /** Client address. */
+  readonly address: string
+  readonly via: AuditVia | undefined
+}
+
+/** HTTP status of every session that was opened. */
+const SWITCHING_PROTOCOLS = 101
+
+/** Records the caller, command and task of a session. Resolves when the record is durable. */
+async function recordSession(
+  input: ExecAuditInput,
+  { request: { allocation, command } }: PreparedExec,
+): Promise<void> {
+  await input.audit.recordNow(sessionEntry(input, allocation), {
+    status: SWITCHING_PROTOCOLS,
+    command,
+  })
+}
+
+/** Records a rejected session of a caller with a token. Invalid requests leave no record. */
+function recordRejectedSession(input: ExecAuditInput, { status }: CloseFrame): void {
+  if (status === undefined || input.caller.type === 'anonymous') return
+  const { subject } = input.target
+  const allocation = subject.kind === 'allocation' ? subject.allocId : ''
+  input.audit.recordDeferred(sessionEntry(input, allocation), { status })
+}
+
+function sessionEntry(
+  { store, caller, target, request, address, via }: ExecAuditInput,
+  allocId: string,
+): AuditEntry {
+  const { subject, query } = target
+  const row = store.tables.allocations.find(allocId)
+  const job = subject.kind === 'action' ? subject.jobId : (row?.JobID ?? '')
+  const queryNamespace = subject.kind === 'action' ? query.get('namespace') || 'default' : ''
+  const route = subject.kind === 'action' ? v1Routes.runJobAction : v1Routes.execAllocation
+  const resources = [allocId, job, query.get('task') ?? '']
+  return {
+    actor: workloadActor(caller),
+    address,
+    requestId: requestId(request.headers['x-request-id']),
+    method: request.method ?? '',
+    route: route.path,
+    action: route.id,
+    successStatus: SWITCHING_PROTOCOLS,
+    via,
+    namespace: row?.Namespace ?? queryNamespace,
+    pathResources: resources.filter((one) => one !== ''),
+  }
+}

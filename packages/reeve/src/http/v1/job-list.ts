@@ -4,8 +4,7 @@ import { compileFilter, equalityConstraints, fieldTypeFromSchema } from '../../l
 import { jobStub } from '../../model/index.ts'
 import { namespacedKey, type Store, type Tables } from '../../state/index.ts'
 import type { PageQuery } from '../list-page.ts'
-import type { ListOptions } from './list-answer.ts'
-import { NAMESPACED_KEY_CODEC, SORTED_GROUP_MAX, type RowScan } from './walks.ts'
+import { type ListOptions, NAMESPACED_KEY_CODEC, type RowScan, SORTED_GROUP_MAX } from './reads.ts'
 
 const JOB_FILTER = { rowType: fieldTypeFromSchema(Job) }
 

@@ -14,13 +14,18 @@ import {
   type JobIndexEntry,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { jsonItems, type HttpResponse } from '../answer.ts'
-import { buildPage } from '../list-page.ts'
-import { sliceOptions } from '../slices.ts'
+import { jsonItems, type HttpResponse } from '../response.ts'
+import { buildPage, sliceOptions } from '../list-page.ts'
 import { read, type Endpoint, type WatchedRead, type V1Request } from './endpoint.ts'
-import { READ_JOB, requestScope, permittedScope, watchTables } from './namespace-scope.ts'
-import { inNamespace, inAnyNamespace } from './requirements.ts'
-import { NAMESPACED_KEY_CODEC, type RowScan } from './walks.ts'
+import {
+  READ_JOB,
+  requestScope,
+  permittedScope,
+  watchTables,
+  NAMESPACED_KEY_CODEC,
+  type RowScan,
+} from './reads.ts'
+import { inNamespace, inAnyNamespace } from './access.ts'
 
 const JOB_FILTER = { rowType: fieldTypeFromSchema(Job) }
 /** Fields that the key of a job contains. */

@@ -1,4 +1,11 @@
-import { v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
+import {
+  v1Routes,
+  type JobStopResponse,
+  type JobWriteResponse,
+  type JobDispatchResponse,
+  type JobDispatchRequest,
+  type PeriodicForceResponse,
+} from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { formatWarnings } from '@reeve/kit/multi-error.ts'
 import {
@@ -14,8 +21,15 @@ import {
   stopJob,
   type JobWriteResult,
   type WorkloadContext,
+  dispatchJob,
+  evaluateJob,
+  forcePeriodicJob,
+  releaseJob,
+  planJob,
+  parseJob,
+  validateSubmittedJob,
 } from '../../workload/index.ts'
-import { json, jsonItems, jsonText } from '../answer.ts'
+import { json, jsonItems, jsonText } from '../response.ts'
 import { jobRegion } from '../pipeline/region-routing.ts'
 import {
   read,
@@ -27,12 +41,17 @@ import {
   type WriteRequestOf,
 } from './endpoint.ts'
 import { jobList, scanJobs } from './job-list.ts'
-import { listResponse } from './list-answer.ts'
-import { LIST_JOBS, requestScope, keyScope, watchTables } from './namespace-scope.ts'
-import { inNamespace, inAnyNamespace } from './requirements.ts'
-import { groupResponse } from './group-answer.ts'
-import { workOrigin } from '../slices.ts'
-import { responseMeta } from './response-meta.ts'
+import {
+  groupResponse,
+  keyScope,
+  LIST_JOBS,
+  listResponse,
+  requestScope,
+  watchTables,
+} from './reads.ts'
+import { inNamespace, inAnyNamespace, requireAll } from './access.ts'
+import { workOrigin } from '../list-page.ts'
+import { responseMeta } from './responses.ts'
 
 const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
 
@@ -223,5 +242,169 @@ function listEvaluations(store: Store, key: string): WatchedRead {
             .map((id) => evaluations.rowJsonOf(id) ?? ''),
         ),
       ),
+  }
+}
+
+const mayDispatch = inNamespace('dispatch-job')
+const mayForce = inNamespace('dispatch-job', 'submit-job', 'force-periodic-job')
+const mayEvaluate = inNamespace('submit-job', 'evaluate-job')
+
+export function jobLaunchEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    write(v1Routes.dispatchJob, mayDispatch, (request) =>
+      dispatchRoute(context, request, request.body),
+    ),
+    // A raw payload arrives as base64, like the `Payload` of a JSON body.
+    write(v1Routes.dispatchJobPayload, mayDispatch, (request) =>
+      dispatchRoute(context, request, { Payload: request.body }),
+    ),
+    write(v1Routes.forcePeriodicJob, mayForce, (request) => forceRoute(context, request)),
+    write(v1Routes.evaluateJob, mayEvaluate, (request) => evaluateRoute(context, request)),
+    write(v1Routes.releaseJob, inNamespace('submit-job'), (request) =>
+      releaseRoute(context, request),
+    ),
+  ]
+}
+
+async function dispatchRoute(
+  context: WorkloadContext,
+  request: Omit<WriteRequestOf<typeof v1Routes.dispatchJob>, 'body'>,
+  body: JobDispatchRequest | undefined,
+): Promise<Result<WriteResult, Refusal>> {
+  const { caller, namespace, params, query } = request
+  const dispatched = await dispatchJob(context, caller, {
+    namespace,
+    jobId: params.job_id,
+    body,
+    idempotencyToken: query.idempotency_token ?? '',
+  })
+  if (!dispatched.ok) return dispatched
+  const { childId, evalId, evalCreateIndex, jobCreateIndex, index, warnings } = dispatched.value
+  const responseBody: JobDispatchResponse = {
+    DispatchedJobID: childId,
+    EvalID: evalId,
+    EvalCreateIndex: evalCreateIndex,
+    JobCreateIndex: jobCreateIndex,
+    Index: index,
+    ...(warnings.length === 0 ? {} : { Warnings: formatWarnings(warnings) }),
+  }
+  return ok({ index, response: json(responseBody) })
+}
+
+async function forceRoute(
+  context: WorkloadContext,
+  { caller, namespace, params }: WriteRequestOf<typeof v1Routes.forcePeriodicJob>,
+): Promise<Result<WriteResult, Refusal>> {
+  const launched = await forcePeriodicJob(context, caller, { namespace, jobId: params.job_id })
+  if (!launched.ok) return launched
+  const { evalId, index } = launched.value
+  const responseBody: PeriodicForceResponse = {
+    EvalID: evalId,
+    EvalCreateIndex: index,
+    Index: index,
+  }
+  return ok({ index, response: json(responseBody) })
+}
+
+async function evaluateRoute(
+  context: WorkloadContext,
+  { caller, namespace, params, body }: WriteRequestOf<typeof v1Routes.evaluateJob>,
+): Promise<Result<WriteResult, Refusal>> {
+  const evaluated = await evaluateJob(context, caller, { namespace, jobId: params.job_id, body })
+  return evaluated.ok ? ok(jobWriteResult(evaluated.value)) : evaluated
+}
+
+async function releaseRoute(
+  context: WorkloadContext,
+  { caller, namespace, params }: WriteRequestOf<typeof v1Routes.releaseJob>,
+): Promise<Result<WriteResult, Refusal>> {
+  const released = await releaseJob(context, caller, { namespace, jobId: params.job_id })
+  return released.ok ? ok(jobWriteResult(released.value)) : released
+}
+
+function jobWriteResult(written: JobWriteResult): WriteResult {
+  const { evalId, evalCreateIndex, jobModifyIndex, index, warnings } = written
+  const responseBody: JobWriteResponse = {
+    EvalID: evalId,
+    EvalCreateIndex: evalCreateIndex,
+    JobModifyIndex: jobModifyIndex,
+    Warnings: formatWarnings(warnings),
+    ...responseMeta(index),
+  }
+  return { index, response: json(responseBody) }
+}
+
+export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  // `register-job` allows another region to plan its part of a multi-region job here.
+  const mayPlan = inAnyNamespace('submit-job', 'plan-job', 'register-job')
+  const endpoint = write(v1Routes.planJob, mayPlan, (request) => planJobRoute(context, request))
+  return [{ ...endpoint, resolveRegion: jobRegion }]
+}
+
+async function planJobRoute(
+  context: WorkloadContext,
+  {
+    caller,
+    body,
+    query,
+    params,
+    isRegionalSubrequest,
+    ...request
+  }: V1Request<typeof v1Routes.planJob>,
+): Promise<Result<WriteResult, Refusal>> {
+  const planned = await planJob(context, caller, {
+    body,
+    isRegionalJob: isRegionalSubrequest,
+    origin: workOrigin(request),
+    pathJobId: params.job_id,
+    queryNamespace: query.namespace ?? '',
+    queryRegion: query.region ?? '',
+  })
+  return planned.ok ? ok({ index: planned.value.Index, response: json(planned.value) }) : planned
+}
+
+const mayParse = requireAll(inNamespace('parse-job'), inNamespace('submit-job'))
+
+export function jobFileEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    read(v1Routes.parseJob, mayParse, (request) => ok(parseJobRoute(context, request))),
+    read(v1Routes.validateJob, inAnyNamespace('read-job'), (request) =>
+      ok(validateJobRoute(context, request)),
+    ),
+  ]
+}
+
+function parseJobRoute(
+  context: WorkloadContext,
+  { body, namespace, ...request }: V1Request<typeof v1Routes.parseJob>,
+): WatchedRead {
+  return {
+    index: () => context.store.index,
+    // Independent of the state.
+    watch: [],
+    respond: async () => {
+      const parsed = await parseJob(context, { body, namespace, origin: workOrigin(request) })
+      return parsed.ok ? ok(jsonText(parsed.value)) : parsed
+    },
+  }
+}
+
+function validateJobRoute(
+  context: WorkloadContext,
+  { caller, body, query, ...request }: V1Request<typeof v1Routes.validateJob>,
+): WatchedRead {
+  const submitted = {
+    body,
+    queryNamespace: query.namespace ?? '',
+    queryRegion: query.region ?? '',
+    origin: workOrigin(request),
+  }
+  return {
+    index: () => context.store.index,
+    watch: [{ table: 'jobs' }],
+    respond: async () => {
+      const validated = await validateSubmittedJob(context, caller, submitted)
+      return validated.ok ? ok(json(validated.value)) : validated
+    },
   }
 }

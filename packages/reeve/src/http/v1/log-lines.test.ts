@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { LineSplitter } from './log-lines.ts'
+import { LineSplitter } from './job-log-stream.ts'
 
 function read(prefix: string, pieces: readonly string[]): readonly string[] {
   const lines = new LineSplitter(prefix)

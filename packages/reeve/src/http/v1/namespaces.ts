@@ -8,7 +8,7 @@ import {
   writeNamespace,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY_RESPONSE } from '../answer.ts'
+import { EMPTY_RESPONSE } from '../response.ts'
 import {
   read,
   write,
@@ -17,10 +17,9 @@ import {
   type V1Request,
   type WriteResult,
 } from './endpoint.ts'
-import { requireBody } from './required-body.ts'
-import { allowAll, management } from './requirements.ts'
-import { listRows, readRow } from './row-reads.ts'
-import { filterVisible, scanByKey } from './walks.ts'
+import { requireBody } from './errors.ts'
+import { allowAll, management } from './access.ts'
+import { filterVisible, listRows, readRow, scanByKey } from './reads.ts'
 
 export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context

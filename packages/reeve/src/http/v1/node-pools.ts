@@ -12,7 +12,7 @@ import {
   type RequestCaller,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY_RESPONSE } from '../answer.ts'
+import { EMPTY_RESPONSE } from '../response.ts'
 import {
   read,
   write,
@@ -22,13 +22,21 @@ import {
   type WriteResult,
 } from './endpoint.ts'
 import { jobList, scanJobs } from './job-list.ts'
-import { listResponse, type ListOptions } from './list-answer.ts'
-import { LIST_JOBS, requestScope, watchTables } from './namespace-scope.ts'
+import {
+  listResponse,
+  type ListOptions,
+  filterVisible,
+  scanIndexByKey,
+  scanByKey,
+  listRows,
+  readRow,
+  LIST_JOBS,
+  requestScope,
+  watchTables,
+} from './reads.ts'
 import { nodeList } from './nodes.ts'
-import { requireBody } from './required-body.ts'
-import { allowAll, requireAll, inNamespace, nodeRead, anyNodePool } from './requirements.ts'
-import { listRows, readRow } from './row-reads.ts'
-import { filterVisible, scanIndexByKey, scanByKey } from './walks.ts'
+import { requireBody } from './errors.ts'
+import { allowAll, requireAll, inNamespace, nodeRead, anyNodePool } from './access.ts'
 
 const POOL_FILTER = { rowType: fieldTypeFromSchema(NodePool) }
 

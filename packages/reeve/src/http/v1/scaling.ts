@@ -10,7 +10,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, scaleStatus, type Refusal } from '../../model/index.ts'
 import { namespacedKey, scalingEventsKey, type Store } from '../../state/index.ts'
 import { scaleJob, type WorkloadContext } from '../../workload/index.ts'
-import { json } from '../answer.ts'
+import { json } from '../response.ts'
 import {
   read,
   write,
@@ -27,12 +27,15 @@ import {
   permittedScope,
   watchTables,
   type NamespacePermission,
-} from './namespace-scope.ts'
-import { requireBody } from './required-body.ts'
-import { allowAll, inNamespace } from './requirements.ts'
-import { responseMeta } from './response-meta.ts'
-import { listWatched, readRow } from './row-reads.ts'
-import { filterVisible, scanIndexByKey, scanByKey } from './walks.ts'
+  filterVisible,
+  listWatched,
+  readRow,
+  scanByKey,
+  scanIndexByKey,
+} from './reads.ts'
+import { requireBody } from './errors.ts'
+import { allowAll, inNamespace } from './access.ts'
+import { responseMeta } from './responses.ts'
 
 const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
 const POLICY_NOT_FOUND: Refusal = refusal('scaling-policy-not-found', 'policy not found')

@@ -8,12 +8,12 @@ import {
   type SearchResult,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, type HttpResponse } from '../answer.ts'
+import { json, type HttpResponse } from '../response.ts'
 import { read, type Endpoint, type WatchedRead } from './endpoint.ts'
-import { requireBody } from './required-body.ts'
-import { anyPermission } from './requirements.ts'
-import { responseMeta } from './response-meta.ts'
-import { workOrigin } from '../slices.ts'
+import { requireBody } from './errors.ts'
+import { anyPermission } from './access.ts'
+import { responseMeta } from './responses.ts'
+import { workOrigin } from '../list-page.ts'
 
 /** Returns the search routes. The use case decides which contexts the caller may search. */
 export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[] {

@@ -11,26 +11,23 @@ import {
   listServiceNames,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY_RESPONSE, json, type HttpResponse } from '../answer.ts'
-import { collectRows } from '../list-page.ts'
-import { sliceOptions } from '../slices.ts'
+import { EMPTY_RESPONSE, json, type HttpResponse } from '../response.ts'
+import { collectRows, sliceOptions } from '../list-page.ts'
 import { read, write, type Endpoint, type WatchedRead, type V1Request } from './endpoint.ts'
-import { listResponse } from './list-answer.ts'
 import {
+  filterVisible,
+  listResponse,
+  NAMESPACED_KEY_CODEC,
   namespaceScope,
+  permittedScope,
   READ_JOB,
   requestScope,
-  permittedScope,
-  watchTables,
-} from './namespace-scope.ts'
-import { allowAll, inNamespace } from './requirements.ts'
-import {
-  NAMESPACED_KEY_CODEC,
-  filterVisible,
-  scanIndexByKey,
-  scanByKey,
   type RowScan,
-} from './walks.ts'
+  scanByKey,
+  scanIndexByKey,
+  watchTables,
+} from './reads.ts'
+import { allowAll, inNamespace } from './access.ts'
 
 const REGISTRATION_FILTER = { rowType: fieldTypeFromSchema(ServiceRegistration) }
 const readJob = inNamespace('read-job')

@@ -6,12 +6,11 @@ import { fieldTypeFromSchema } from '../../lang/filter/index.ts'
 import { nodeView, type NodeRow, type Refusal } from '../../model/index.ts'
 import type { Store, Table } from '../../state/index.ts'
 import { NodeLoadCache, type WorkloadContext } from '../../workload/index.ts'
-import { jsonItems, type HttpResponse } from '../answer.ts'
-import { buildPage } from '../list-page.ts'
-import { sliceOptions } from '../slices.ts'
+import { jsonItems, type HttpResponse } from '../response.ts'
+import { buildPage, sliceOptions } from '../list-page.ts'
 import { read, type Endpoint, type V1Request } from './endpoint.ts'
-import { nodeRead } from './requirements.ts'
-import { scanByKey, type RowScan } from './walks.ts'
+import { nodeRead } from './access.ts'
+import { scanByKey, type RowScan } from './reads.ts'
 
 const NODE_FILTER = { rowType: fieldTypeFromSchema(Node), hidden: ['SecretID'] }
 

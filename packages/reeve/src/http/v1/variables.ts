@@ -20,8 +20,7 @@ import {
   type LockOperation,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, type HttpResponse } from '../answer.ts'
-import { ERROR_CODE_HEADER } from '../error-codes.ts'
+import { json, type HttpResponse, ERROR_CODE_HEADER } from '../response.ts'
 import {
   read,
   write,
@@ -37,10 +36,13 @@ import {
   requestScope,
   watchTables,
   type NamespacePermission,
-} from './namespace-scope.ts'
-import { requireBody } from './required-body.ts'
-import { listWatched, readRow } from './row-reads.ts'
-import { NAMESPACED_KEY_CODEC, filterVisible, scanByKey } from './walks.ts'
+  filterVisible,
+  listWatched,
+  NAMESPACED_KEY_CODEC,
+  readRow,
+  scanByKey,
+} from './reads.ts'
+import { requireBody } from './errors.ts'
 
 const METADATA_FILTER = { rowType: fieldTypeFromSchema(VariableMetadata) }
 

@@ -22,10 +22,9 @@ import {
   writeHostVolume,
   type HostVolumeDeps,
 } from '../../workload/index.ts'
-import { EMPTY_RESPONSE, json } from '../answer.ts'
-import { collectRows } from '../list-page.ts'
-import { sliceOptions } from '../slices.ts'
-import type { NodeRouteDeps } from './client-allocations.ts'
+import { EMPTY_RESPONSE, json } from '../response.ts'
+import { collectRows, sliceOptions } from '../list-page.ts'
+import type { NodeRouteDeps } from './client-operations.ts'
 import {
   read,
   write,
@@ -36,23 +35,21 @@ import {
   type WriteResult,
   type WriteRequestOf,
 } from './endpoint.ts'
-import { nodeRpc } from './node-answer.ts'
+import { nodeRpc } from './node-rpc.ts'
 import {
   namespaceScope,
   requestScope,
   watchTables,
   type NamespacePermission,
-} from './namespace-scope.ts'
-import { requireBody } from './required-body.ts'
-import { inNamespace, inAnyNamespace } from './requirements.ts'
-import { listWatched } from './row-reads.ts'
-import {
-  NAMESPACED_KEY_CODEC,
   filterVisible,
-  scanIndexByKey,
-  scanByKey,
+  listWatched,
+  NAMESPACED_KEY_CODEC,
   type RowScan,
-} from './walks.ts'
+  scanByKey,
+  scanIndexByKey,
+} from './reads.ts'
+import { requireBody } from './errors.ts'
+import { inNamespace, inAnyNamespace } from './access.ts'
 
 const requestVolume = nodeRpc(MadeVolume)
 

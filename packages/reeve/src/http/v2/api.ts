@@ -1,20 +1,38 @@
 import { v2, type AuditActor, type Route } from '@reeve/contract'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { CallerIdentity, GovernanceCaller } from '../../governance/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { err, ok } from '@reeve/kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, type GovernanceRefusal } from '../../model/index.ts'
 import type { AuditEntry, Store } from '../../state/index.ts'
 import { successStatus, type AuditLog } from '../audit/audit-log.ts'
-import { HttpError } from '../http-error.ts'
-import { bearerToken } from '../pipeline/credentials.ts'
+import { HttpError } from '../response.ts'
+import { bearerToken } from '../pipeline/tenants.ts'
 import { routedRoute, type RequestPipeline } from '../pipeline/pipeline.ts'
 import type { RateLimit } from '../pipeline/rate-limit.ts'
-import type { Api, Exchange, MountedRoute, ServeOptions, Target } from '../pipeline/serve.ts'
+import {
+  allowedMethods,
+  type Api,
+  type Exchange,
+  findMounted,
+  groupByPath,
+  handle,
+  type MountedRoute,
+  type ServeOptions,
+  type Target,
+  tracedApi,
+} from '../pipeline/serve.ts'
 import type { RawQuery } from '../query.ts'
-import { checkDocument } from './decode-body.ts'
+import { MOUNTED_METHODS } from '../request-normalization.ts'
 import { applySparseFields } from './documents.ts'
 import { disconnectSignal } from '../transport/disconnect-signal.ts'
+import {
+  validationErrors,
+  type CrossFieldRule,
+  compileValidator,
+  type Validated,
+  type Validator,
+} from './body-validation.ts'
 import type {
   RequestUrl,
   JsonApiResult,
@@ -24,13 +42,16 @@ import type {
 } from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
 import type { LargeBodyParser } from './large-bodies.ts'
-import { withClientMembers, type MemberNames, type ResponseNames } from './member-aliases.ts'
-import { readDocument } from './read-document.ts'
+import {
+  withClientMembers,
+  type MemberNames,
+  type ResponseNames,
+  readDocument,
+} from './json-documents.ts'
 import { compileJsonApiQuery, type ParsedQuery, type QueryParser } from './query.ts'
-import { compileValidator, type Validator } from './validate.ts'
 
 /** Dependencies of `/api/v2`. */
-export interface V2Deps extends ServeOptions {
+interface V2Deps extends ServeOptions {
   readonly store: Store
   /** Returns the identity of a bearer secret; undefined if it is unusable. */
   readonly authenticate: (secret: string) => CallerIdentity | undefined
@@ -56,7 +77,7 @@ export interface V2Deps extends ServeOptions {
 type PathParams = Readonly<Record<string, string>>
 
 /** An endpoint with the decoders compiled from the schemas of its route. */
-export interface CompiledRoute extends V2Endpoint, MountedRoute {
+interface CompiledRoute extends V2Endpoint, MountedRoute {
   readonly parseQuery: QueryParser
   /** Undefined if the route has no body, or one of raw bytes. */
   readonly validate: Validator | undefined
@@ -70,9 +91,7 @@ type Rejection = GovernanceRefusal | HttpError
 type V2Target = Target<GovernanceCaller, ParsedQuery>
 
 /** Returns the stages of a request of `/api/v2`. */
-export function createV2Api(
-  host: V2Deps,
-): Api<CompiledRoute, GovernanceCaller, ParsedQuery, Rejection> {
+function createV2Api(host: V2Deps): Api<CompiledRoute, GovernanceCaller, ParsedQuery, Rejection> {
   return {
     authenticate(mounted, exchange) {
       const identity = callerIdentity(host, mounted, exchange.request)
@@ -188,7 +207,7 @@ function callerIdentity(
   return secret === undefined ? undefined : authenticate(secret)
 }
 
-export function compileEndpoint(endpoint: V2Endpoint): CompiledRoute {
+function compileEndpoint(endpoint: V2Endpoint): CompiledRoute {
   const { route, options } = endpoint
   const { body, bodyBytesMax = v2.JSON_BODY_BYTES_MAX } = route
   return {
@@ -347,4 +366,57 @@ function sendResponse(
           ),
         )
   }
+}
+
+/** Mounts the endpoints of `/api/v2`. */
+export function mountV2(
+  app: FastifyInstance,
+  host: V2Deps,
+  endpoints: readonly V2Endpoint[],
+): void {
+  const api = tracedApi(host, createV2Api(host))
+  for (const [url, ofPath] of groupByPath(endpoints.map(compileEndpoint)))
+    app.route({
+      method: [...MOUNTED_METHODS],
+      url,
+      onRequest: host.pipeline.stages((request) => findMounted(ofPath, request)),
+      handler: (request, reply) => {
+        const mounted = findMounted(ofPath, request)
+        // find-my-way returns decoded strings.
+        const params = request.params as Readonly<Record<string, string>>
+        if (mounted !== undefined) return handle(host, api, mounted, { request, reply, params })
+        void reply.header('allow', allowedMethods(ofPath).join(', '))
+        sendV2Error(reply, { status: 405, detail: `${request.method} is not supported here` })
+      },
+    })
+}
+
+/** Returns the value of a validated document, or the refusal if it violates a rule of its route. */
+function checkDocument(
+  route: Route,
+  parsed: Result<Validated, GovernanceRefusal>,
+  {
+    params,
+    draftRule,
+  }: { readonly params: PathParams; readonly draftRule: CrossFieldRule | undefined },
+): Result<unknown, GovernanceRefusal> {
+  if (!parsed.ok) return parsed
+  const { value, problems } = parsed.value
+  if (problems.length > 0)
+    return err({ code: 'invalid', problems: validationErrors(value, problems, draftRule) })
+  const mismatch = idMismatch(route, value, params)
+  return mismatch === undefined ? ok(value) : err({ code: 'conflict', detail: mismatch })
+}
+
+/** Returns the mismatch between the IDs of body and path. The ID in a body is optional. */
+function idMismatch(route: Route, body: unknown, params: PathParams): string | undefined {
+  if (route.methods[0] !== 'PATCH') return undefined
+  const name = /\/:(\w+)$/.exec(route.path)?.[1]
+  const data: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'data') : null
+  const id: unknown = typeof data === 'object' && data !== null ? Reflect.get(data, 'id') : null
+  // The path with a workspace's name contains no ID to compare with.
+  if (name === undefined || name === 'workspace_name' || typeof id !== 'string') return undefined
+  return id === params[name]
+    ? undefined
+    : `The body names ${JSON.stringify(id)}, the path another one.`
 }

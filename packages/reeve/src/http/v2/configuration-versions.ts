@@ -10,6 +10,7 @@ import {
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
+import type { ConfigurationVersionRow, StatusTimes } from '../../model/index.ts'
 import {
   mapResult,
   createdDocument,
@@ -18,8 +19,7 @@ import {
   offsetAndLimit,
 } from './documents.ts'
 import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
-import { configurationVersionResource } from './resources/configuration-version.ts'
-import { resourcePath } from './resources/links.ts'
+import { formatTime, resourcePath, toOne } from './resources/links.ts'
 
 const { v2Routes } = v2
 
@@ -121,4 +121,39 @@ async function downloadRoute(
       'content-disposition': `attachment; filename="${configuration.id}.tar.gz"`,
     },
   })
+}
+
+export function configurationVersionResource(
+  row: ConfigurationVersionRow,
+  uploadUrl?: string,
+): v2.ConfigurationVersion {
+  const { id, status, error } = row
+  return {
+    id,
+    type: 'configuration-versions',
+    attributes: {
+      status,
+      'status-timestamps': statusTimestamps(row.statusMs),
+      source: row.source,
+      'auto-queue-runs': row.autoQueueRuns,
+      speculative: row.speculative,
+      provisional: row.provisional,
+      error: error === null ? null : 'invalid_archive',
+      'error-message': error,
+      ...(uploadUrl !== undefined && { 'upload-url': uploadUrl }),
+    },
+    relationships: { workspace: toOne('workspaces', row.workspaceId) },
+    links: {
+      self: resourcePath('configuration-versions', id),
+      ...(row.bytes !== null && {
+        download: resourcePath('configuration-versions', id, 'download'),
+      }),
+    },
+  }
+}
+
+function statusTimestamps(times: StatusTimes): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(times).map(([name, ms]): [string, string] => [name, formatTime(ms)]),
+  )
 }

@@ -5,7 +5,7 @@ import type { GovernanceCaller } from '../../governance/index.ts'
 import type { JsonBytes } from '@reeve/kit/json.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
-import type { CrossFieldRule } from './draft.ts'
+import type { CrossFieldRule } from './body-validation.ts'
 import type { PageParams } from './query.ts'
 
 type RoutePart<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema

@@ -5,7 +5,7 @@ import {
   type GovernanceRefusal,
   type GovernanceRefusalCode,
 } from '../../model/index.ts'
-import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
+import { codeOfStatus, ERROR_CODE_HEADER } from '../response.ts'
 
 const { ERROR_TITLES, JSON_API_TYPE } = v2
 

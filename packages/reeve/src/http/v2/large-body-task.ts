@@ -2,8 +2,8 @@ import { v2, type Route } from '@reeve/contract'
 import type { JsonBytes } from '@reeve/kit/json.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
-import { readDocument } from './read-document.ts'
-import { compileValidator, type Validated, type Validator } from './validate.ts'
+import { readDocument } from './json-documents.ts'
+import { compileValidator, type Validated, type Validator } from './body-validation.ts'
 
 /** A body to be parsed and validated on the thread. */
 export interface LargeBodyTask {

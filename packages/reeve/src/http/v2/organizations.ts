@@ -27,7 +27,8 @@ import { endpoint, type Resource, type V2Endpoint } from './endpoint.ts'
 import { entitlementSetResource, organizationResource } from './resources/organization.ts'
 import { projectResource } from './resources/project.ts'
 
-const { v2Routes, ORGANIZATION_INCLUDES } = v2
+const { v2Routes } = v2
+const { ORGANIZATION_INCLUDES } = v2
 
 /** Returns the routes of organizations and their entitlements. */
 export function organizationEndpoints(context: GovernanceContext): readonly V2Endpoint[] {

@@ -24,7 +24,7 @@ import {
   listDocument,
   offsetAndLimit,
 } from './documents.ts'
-import { valueAtPointer, type CrossFieldRule } from './draft.ts'
+import { valueAtPointer, type CrossFieldRule } from './body-validation.ts'
 import {
   endpoint,
   type JsonApiResult,
@@ -35,12 +35,13 @@ import {
 import {
   createdPolicyResource,
   policyResource,
+  policySetResource,
   policySetsOf,
   policyVersionResource,
-} from './resources/policy.ts'
-import { policySetResource } from './resources/policy-set.ts'
+} from './resources/policy-set.ts'
 
-const { v2Routes, POLICY_INCLUDES } = v2
+const { v2Routes } = v2
+const { POLICY_INCLUDES } = v2
 
 const newPolicyRule: CrossFieldRule = ({ body, isValidAt }) => {
   const pointer = '/data/attributes'

@@ -15,6 +15,9 @@ import {
   type GovernanceContext,
   type ProjectRight,
   type VisibleProject,
+  changeProjectTags,
+  findTaggableProject,
+  ownTags,
 } from '../../governance/index.ts'
 import {
   mapResult,
@@ -25,14 +28,19 @@ import {
   listDocument,
   offsetAndLimit,
 } from './documents.ts'
-import { RELATED_TAGS_RULE } from './draft.ts'
+import { RELATED_TAGS_RULE, tagBindingRule } from './body-validation.ts'
 import { endpoint, type V2Endpoint, type V2Request } from './endpoint.ts'
 import { splitList } from './query.ts'
 import { createdProjectResource, projectResource } from './resources/project.ts'
-import { effectiveTagBindingResource } from './resources/tag-binding.ts'
-import { parseTagFilters } from './tag-filters.ts'
+import {
+  changedTagBindingResource,
+  effectiveTagBindingResource,
+  tagBindingResource,
+} from './resources/tag-binding.ts'
+import { parseTagFilters } from './tags.ts'
 
-const { v2Routes, PROJECT_INCLUDES } = v2
+const { v2Routes } = v2
+const { PROJECT_INCLUDES } = v2
 
 export function projectEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
@@ -187,5 +195,66 @@ function namespaceEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
         authorize: ({ caller, params }) => findUpdatableProject(context, caller, params.project_id),
       },
     ),
+  ]
+}
+
+/** Returns the routes of a project's tag bindings. */
+export function projectTagEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const { tables } = context.store
+  const draftRule = tagBindingRule('/data')
+  const modes = {
+    add: { isWholeSet: false },
+    replace: { isWholeSet: true },
+  }
+  return [
+    ...[v2Routes.listProjectTagBindings, v2Routes.listProjectTagBindingMembers].map((route) =>
+      endpoint(route, ({ caller, params }) =>
+        mapResult(findProject(context, caller, params.project_id), ({ project }) =>
+          listDocument(ownTags(tables, project.id).map(tagBindingResource)),
+        ),
+      ),
+    ),
+    endpoint(v2Routes.listProjectEffectiveTagBindings, ({ caller, params }) =>
+      mapResult(findProject(context, caller, params.project_id), ({ project }) =>
+        listDocument(projectEffectiveTags(tables, project.id).map(effectiveTagBindingResource)),
+      ),
+    ),
+    endpoint(
+      v2Routes.updateProjectTagBindings,
+      async ({ caller, params, body }) =>
+        mapResult(
+          await changeProjectTags(context, caller, {
+            ...modes.add,
+            projectId: params.project_id,
+            tags: body.data,
+          }),
+          (named) => listDocument(named.map(changedTagBindingResource)),
+        ),
+      {
+        authorize: ({ caller, params }) =>
+          findTaggableProject(context, caller, { ...modes.add, projectId: params.project_id }),
+        crossFieldRule: draftRule,
+      },
+    ),
+    ...(['addProjectTagBindings', 'replaceProjectTagBindings'] as const).map((id) => {
+      const mode = id === 'addProjectTagBindings' ? modes.add : modes.replace
+      return endpoint(
+        v2Routes[id],
+        async ({ caller, params, body }) =>
+          mapResult(
+            await changeProjectTags(context, caller, {
+              ...mode,
+              projectId: params.project_id,
+              tags: body.data,
+            }),
+            () => NO_CONTENT,
+          ),
+        {
+          authorize: ({ caller, params }) =>
+            findTaggableProject(context, caller, { ...mode, projectId: params.project_id }),
+          crossFieldRule: draftRule,
+        },
+      )
+    }),
   ]
 }

@@ -9,6 +9,10 @@ import {
   type GovernanceCaller,
   type GovernanceContext,
   type VisibleRunTrigger,
+  queueCounts,
+  findRun,
+  findOrganization,
+  queuedRuns,
 } from '../../governance/index.ts'
 import {
   mapResult,
@@ -26,9 +30,11 @@ import {
   type V2Request,
 } from './endpoint.ts'
 import { resourcePath, formatTime, toOne } from './resources/links.ts'
+import { runResource } from './resources/run.ts'
 import { workspaceResource } from './resources/workspace.ts'
 
-const { v2Routes, RUN_TRIGGER_INCLUDES } = v2
+const { v2Routes } = v2
+const { RUN_TRIGGER_INCLUDES } = v2
 
 export function runTriggerEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const includes = { includes: RUN_TRIGGER_INCLUDES }
@@ -129,4 +135,37 @@ function runTriggerResource({ trigger, workspace, source }: VisibleRunTrigger): 
     },
     links: { self: resourcePath('run-triggers', trigger.id) },
   }
+}
+
+/** Returns the routes of an organization's run queue. */
+export function runQueueEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const { tables } = context.store
+  return [
+    endpoint(v2Routes.listQueuedRuns, (request) => {
+      const { caller, params, page } = request
+      return mapResult(
+        findOrganization(context, caller, params.organization_name),
+        ({ organization }) => {
+          const visible = queuedRuns(tables, organization.id).flatMap(({ id }) => {
+            const found = findRun(context, caller, { runId: id, right: 'read' })
+            return found.ok ? [found.value] : []
+          })
+          const { offset, limit } = offsetAndLimit(page)
+          const items = visible
+            .slice(offset, offset + limit)
+            .map((run) => runResource(context, run, caller.userId))
+          return pageDocument(request, { items, total: visible.length })
+        },
+      )
+    }),
+    endpoint(v2Routes.readOrganizationCapacity, ({ caller, params }) =>
+      mapResult(findOrganization(context, caller, params.organization_name), ({ organization }) =>
+        resourceDocument({
+          id: organization.name,
+          type: 'organization-capacity',
+          attributes: queueCounts(tables, organization.id),
+        }),
+      ),
+    ),
+  ]
 }

@@ -33,8 +33,8 @@ import {
   type V2Request,
 } from './endpoint.ts'
 import { splitList } from './query.ts'
-import type { WaitDeps } from './row-waits.ts'
-import { configurationVersionResource } from './resources/configuration-version.ts'
+import type { WaitDeps } from './run-phases.ts'
+import { configurationVersionResource } from './configuration-versions.ts'
 import { policyCheckResource, taskStageResource } from './resources/policy-results.ts'
 import {
   applyResource,
@@ -46,7 +46,8 @@ import {
 } from './resources/run.ts'
 import { workspaceResource } from './resources/workspace.ts'
 
-const { v2Routes, RUN_INCLUDES } = v2
+const { v2Routes } = v2
+const { RUN_INCLUDES } = v2
 
 export interface RunDeps extends WaitDeps {
   readonly structuredLogHeader: GovernanceAliases['structuredLogHeader']

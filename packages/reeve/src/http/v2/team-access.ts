@@ -12,6 +12,7 @@ import {
   updateWorkspaceAccess,
   type GovernanceContext,
 } from '../../governance/index.ts'
+import type { TeamProjectRow, TeamWorkspaceRow } from '../../model/index.ts'
 import {
   mapResult,
   createdDocument,
@@ -21,7 +22,7 @@ import {
   offsetAndLimit,
 } from './documents.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
-import { teamProjectResource, teamWorkspaceResource } from './resources/team-access.ts'
+import { resourcePath, toOne } from './resources/links.ts'
 
 const { v2Routes } = v2
 
@@ -126,4 +127,35 @@ function workspaceAccessEndpoints(context: GovernanceContext): readonly V2Endpoi
       ),
     ),
   ]
+}
+
+/**
+ * Returns a team's access to a project. Like access to workspaces, it shows the effective
+ * permissions of the chosen access level.
+ */
+function teamProjectResource(row: TeamProjectRow): v2.TeamProjectAccess {
+  return {
+    id: row.id,
+    type: 'team-projects',
+    attributes: {
+      access: row.access,
+      'project-access': row.projectAccess,
+      'workspace-access': row.workspaceAccess,
+    },
+    relationships: { team: toOne('teams', row.teamId), project: toOne('projects', row.projectId) },
+    links: { self: resourcePath('team-projects', row.id) },
+  }
+}
+
+function teamWorkspaceResource(row: TeamWorkspaceRow): v2.TeamWorkspaceAccess {
+  return {
+    id: row.id,
+    type: 'team-workspaces',
+    attributes: { access: row.access, ...row.values },
+    relationships: {
+      team: toOne('teams', row.teamId),
+      workspace: toOne('workspaces', row.workspaceId),
+    },
+    links: { self: resourcePath('team-workspaces', row.id) },
+  }
 }

@@ -23,11 +23,11 @@ import {
 } from './documents.ts'
 import { endpoint, type Resource, type V2Endpoint } from './endpoint.ts'
 import { splitList } from './query.ts'
-import { membershipResource } from './resources/membership.ts'
+import { membershipResource, userResource } from './resources/users.ts'
 import { teamResource } from './resources/team.ts'
-import { userResource } from './resources/user.ts'
 
-const { v2Routes, TEAM_INCLUDES } = v2
+const { v2Routes } = v2
+const { TEAM_INCLUDES } = v2
 
 export function teamEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: TEAM_INCLUDES }

@@ -13,9 +13,10 @@ import {
   type GovernanceCaller,
   type GovernanceContext,
   type TokenOwner,
+  type CreatedToken,
 } from '../../governance/index.ts'
 import type { Result } from '@reeve/kit/result.ts'
-import type { GovernanceRefusal } from '../../model/index.ts'
+import type { ApiTokenRow, GovernanceRefusal } from '../../model/index.ts'
 import {
   mapResult,
   createdDocument,
@@ -26,7 +27,7 @@ import {
   offsetAndLimit,
 } from './documents.ts'
 import { endpoint, type JsonApiResult, type V2Endpoint } from './endpoint.ts'
-import { createdTokenResource, tokenResource } from './resources/token.ts'
+import { formatOptionalTime, formatTime, toOne } from './resources/links.ts'
 
 const { v2Routes } = v2
 
@@ -187,4 +188,31 @@ function userTokenEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
       { authorize: ({ caller, params }) => userTokenOwner(context, caller, params.user_id) },
     ),
   ]
+}
+
+/** Returns a new token with its secret, which no other response contains. */
+function createdTokenResource({ token, secret }: CreatedToken): v2.CreatedAuthenticationToken {
+  return tokenDocument(token, secret)
+}
+
+function tokenResource(token: ApiTokenRow): v2.AuthenticationToken {
+  return tokenDocument(token, null)
+}
+
+function tokenDocument<T extends string | null>(row: ApiTokenRow, token: T) {
+  return {
+    id: row.id,
+    type: 'authentication-tokens',
+    attributes: {
+      'created-at': formatTime(row.createdMs),
+      'last-used-at': formatOptionalTime(row.lastUsedMs),
+      description: row.description,
+      token,
+      'expired-at': formatOptionalTime(row.expiresMs),
+    },
+    relationships: {
+      'created-by': toOne('users', row.createdById),
+      ...(row.kind === 'team' ? { team: toOne('teams', row.ownerId) } : {}),
+    },
+  } as const
 }

@@ -9,11 +9,11 @@ import {
   type Expression,
   type Span,
 } from '@reeve/hcl'
-import { report } from '../findings.ts'
-import { isRecord, hasInexactInteger, toJson, type Json, type JsonRecord } from '../json.ts'
-import type { FieldSpan } from '../places.ts'
-import type { Nested, BlockMapping } from '../schema/table.ts'
-import type { BuildContext, RecordBuilder } from './draft.ts'
+import { report } from '../diagnostics.ts'
+import { isRecord, hasInexactInteger, toJson, type Json, type JsonRecord } from '../source.ts'
+import type { FieldSpan } from '../source-map.ts'
+import type { Nested, BlockMapping } from '../schema/block-mapping.ts'
+import type { BuildContext, RecordBuilder } from './record-builder.ts'
 
 /** The parts of a decoded block that a record is built from. */
 export interface BlockSource {

@@ -1,7 +1,7 @@
 import { charge, errorAt, TOO_EXPENSIVE } from '@reeve/hcl'
-import { report } from '../findings.ts'
-import { isRecord, toRecords, type JsonRecord } from '../json.ts'
-import { copyWith, setDefault, takePseudoField, type RecordBuilder } from './draft.ts'
+import { report } from '../diagnostics.ts'
+import { isRecord, toRecords, type JsonRecord } from '../source.ts'
+import { copyWith, setDefault, takePseudoField, type RecordBuilder } from './record-builder.ts'
 
 /** Sets the ID and name of a job to its label unless they are given. */
 export function defaultJobName(draft: RecordBuilder): void {

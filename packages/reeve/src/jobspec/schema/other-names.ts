@@ -1,6 +1,6 @@
 import { NO_ALIASES, type JobFileAliases } from '../../compat/index.ts'
-import { stringField, type RecordBuilder } from '../build/draft.ts'
-import { schemaOf, type BlockMapping, type Field, type Nested } from './table.ts'
+import { stringField, type RecordBuilder } from '../build/record-builder.ts'
+import { schemaOf, type BlockMapping, type Field, type Nested } from './block-mapping.ts'
 
 export const OWN_NAMES: JobFileAliases = NO_ALIASES.jobFile
 

@@ -6,8 +6,8 @@ import {
   reportAt,
   takePseudoField,
   type RecordBuilder,
-} from '../build/draft.ts'
-import { bool, int, many, mapBlock, string } from './table.ts'
+} from '../build/record-builder.ts'
+import { bool, int, many, mapBlock, string } from './block-mapping.ts'
 
 /** `version = ">= 1.2"` is short for an operator with a value. */
 const SHORTHANDS = {

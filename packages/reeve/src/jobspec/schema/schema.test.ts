@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseJobFile } from '../parse-job-file.ts'
 import { JOB } from './job.ts'
-import type { BlockMapping } from './table.ts'
+import type { BlockMapping } from './block-mapping.ts'
 
 /**
  * The syntax of each block, the location of its record, and each attribute with its kind and field.

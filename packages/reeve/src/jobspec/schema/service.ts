@@ -1,7 +1,24 @@
-import { CheckRestart, Service, ServiceCheck, ServiceWeights } from '@reeve/contract'
-import { copyWith, takePseudoField, type RecordBuilder } from '../build/draft.ts'
-import { isRecord, toRecords, type JsonRecord } from '../json.ts'
-import { IDENTITY } from './identity.ts'
+import {
+  CheckRestart,
+  CniConfig,
+  DiscoveryBlock,
+  DnsConfig,
+  NetworkResource,
+  Port,
+  SecretStoreBlock,
+  Service,
+  ServiceCheck,
+  ServiceWeights,
+  TaskSecret,
+  WorkloadIdentity,
+} from '@reeve/contract'
+import {
+  copyWith,
+  takePseudoField,
+  type RecordBuilder,
+  setDefault,
+} from '../build/record-builder.ts'
+import { isRecord, toRecords, type JsonRecord } from '../source.ts'
 import {
   bool,
   duration,
@@ -14,7 +31,7 @@ import {
   stringMap,
   stringList,
   stringListMap,
-} from './table.ts'
+} from './block-mapping.ts'
 
 const CHECK_RESTART = mapBlock(CheckRestart, {
   attributes: {
@@ -83,6 +100,20 @@ const WEIGHTS = mapBlock(ServiceWeights, {
   },
 })
 
+export const IDENTITY = mapBlock(WorkloadIdentity, {
+  attributes: {
+    name: string('Name', 'Name of the identity.'),
+    aud: stringList('Audience', 'Audience of the token.'),
+    env: bool('Env', 'Exposes the token as an environment variable.'),
+    file: bool('File', 'Writes the token into the secrets directory.'),
+    filepath: string('Filepath', 'Path of that file.'),
+    change_mode: string('ChangeMode', 'Action when the token is renewed.'),
+    change_signal: string('ChangeSignal', 'Signal of a renewal.'),
+    ttl: duration('TTL', 'Lifetime of the token.'),
+    service_name: string('ServiceName', 'Service that the identity belongs to.'),
+  },
+})
+
 export const SERVICE = mapBlock(Service, {
   attributes: {
     name: string(
@@ -143,3 +174,115 @@ function overlay(record: JsonRecord, base: JsonRecord): JsonRecord {
   const entries = Object.entries(record).map(([name, own]) => [name, own ?? base[name] ?? null])
   return Object.fromEntries(entries)
 }
+
+const PORT = mapBlock(Port, {
+  label: 'Label',
+  attributes: {
+    static: int(
+      'Value',
+      'Port of the node to reserve, up to 65535. Without it the scheduler picks a free one from ' +
+        "the node's range of dynamic ports.",
+    ),
+    to: int(
+      'To',
+      'Port inside the network of the group that the port is mapped to; -1 maps to the same ' +
+        'number.',
+    ),
+    host_network: string('HostNetwork', 'Host network of the node whose address is used.'),
+    ignore_collision: bool(
+      'IgnoreCollision',
+      'Allows several allocations on a node to have this static port. Only in host mode.',
+    ),
+  },
+})
+
+const DNS = mapBlock(DnsConfig, {
+  attributes: {
+    servers: stringList('Servers', 'Name servers.'),
+    searches: stringList('Searches', 'Search domains.'),
+    options: stringList('Options', 'Options of `resolv.conf`.'),
+  },
+})
+
+const CNI = mapBlock(CniConfig, {
+  attributes: {
+    args: stringMap(
+      'Args',
+      'Arguments for the CNI plugins. Only with `mode = "cni/<name>"`; no semicolons.',
+    ),
+  },
+})
+
+export const NETWORK = mapBlock(NetworkResource, {
+  attributes: {
+    mode: string(
+      'Mode',
+      '`host` shares the network of the node, `bridge` gives the group a network namespace ' +
+        'behind a bridge, `none` one without interfaces, `cni/<name>` one that CNI plugins set ' +
+        'up.',
+    ),
+    hostname: string('Hostname', 'Host name inside the network namespace. Not in host mode.'),
+    mbits: int('MBits', 'Deprecated, ignored.'),
+    device: string('Device', 'No effect: choose the address with `host_network` of a port.'),
+    cidr: string('CIDR', 'No effect: choose the address with `host_network` of a port.'),
+    ip: string('IP', 'No effect: choose the address with `host_network` of a port.'),
+  },
+  blocks: {
+    dns: one('DNS', DNS),
+    cni: one('CNI', CNI),
+    port: many('@ports', PORT),
+  },
+  finish: splitPorts,
+})
+
+/**
+ * Splits ports into reserved ones (with `static`) and dynamic ones. Port 0 cannot be reserved, so
+ * it counts as dynamic.
+ */
+function splitPorts(draft: RecordBuilder): void {
+  const ports = toRecords(takePseudoField(draft, '@ports'))
+  const isReserved = (value: unknown) => value !== null && value !== 0
+  const reserved = ports.filter((port) => isReserved(port['Value']))
+  const dynamic = ports.filter((port) => !isReserved(port['Value']))
+  if (reserved.length > 0) draft.values.set('ReservedPorts', reserved)
+  if (dynamic.length > 0) draft.values.set('DynamicPorts', dynamic)
+}
+
+export const DISCOVERY = mapBlock(DiscoveryBlock, {
+  attributes: {
+    namespace: string('Namespace', 'Namespace in the external catalogue.'),
+    cluster: string('Cluster', 'Name of the external catalogue.'),
+    partition: string('Partition', 'Partition in the external catalogue.'),
+  },
+})
+
+export const SECRET_STORE = mapBlock(SecretStoreBlock, {
+  attributes: {
+    policies: stringList('Policies', 'Policies of the token.'),
+    role: string('Role', 'Role of the token.'),
+    namespace: string('Namespace', 'Namespace in the secret store.'),
+    cluster: string('Cluster', 'Name of the secret store.'),
+    env: bool('Env', 'Exposes the token as an environment variable.'),
+    disable_file: bool('DisableFile', 'Keeps the token out of the secrets directory.'),
+    change_mode: string('ChangeMode', 'Action when a new token is written.'),
+    change_signal: string('ChangeSignal', 'Signal of a new token.'),
+    allow_token_expiration: bool('AllowTokenExpiration', 'Does not renew the token.'),
+  },
+  finish: fillSecretStore,
+})
+
+function fillSecretStore(draft: RecordBuilder): void {
+  setDefault(draft, 'Env', true)
+  setDefault(draft, 'DisableFile', false)
+  setDefault(draft, 'ChangeMode', 'restart')
+}
+
+export const SECRET = mapBlock(TaskSecret, {
+  label: 'Name',
+  attributes: {
+    provider: string('Provider', 'Provider of the secret.'),
+    path: string('Path', 'Path of the secret.'),
+    env: stringMap('Env', 'Environment of the provider.'),
+  },
+  blocks: { config: opaque('Config') },
+})

@@ -1,4 +1,5 @@
 import {
+  ChangeScript,
   CsiPluginConfig,
   DispatchPayload,
   LogConfig,
@@ -7,20 +8,27 @@ import {
   Resources,
   Task,
   TaskAction,
+  TaskArtifact,
   TaskLifecycle,
   TaskSchedule,
+  Template,
+  TemplateWait,
   VolumeMount,
 } from '@reeve/contract'
 import { warningAt } from '@reeve/hcl'
-import { setFrom, reportAt, takePseudoField, type RecordBuilder } from '../build/draft.ts'
-import { report } from '../findings.ts'
-import { isRecord, toRecords } from '../json.ts'
-import { ARTIFACT, TEMPLATE } from './file.ts'
-import { DISCOVERY, IDENTITY, SECRET, SECRET_STORE } from './identity.ts'
-import { NETWORK } from './network.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import {
+  setFrom,
+  reportAt,
+  takePseudoField,
+  type RecordBuilder,
+  setDefault,
+} from '../build/record-builder.ts'
+import { report } from '../diagnostics.ts'
+import { isRecord, toRecords } from '../source.ts'
+import { DISCOVERY, IDENTITY, NETWORK, SECRET, SECRET_STORE, SERVICE } from './service.ts'
 import { NODE_RULES } from './placement.ts'
-import { RESTART, TASK_SCALING } from './policies.ts'
-import { SERVICE } from './service.ts'
+import { RESTART, TASK_SCALING } from './strategies.ts'
 import {
   bool,
   duration,
@@ -32,7 +40,7 @@ import {
   string,
   stringMap,
   stringList,
-} from './table.ts'
+} from './block-mapping.ts'
 
 const DEVICE = mapBlock(RequestedDevice, {
   label: 'Name',
@@ -180,6 +188,91 @@ const CRON = mapBlock(
 
 const SCHEDULE = mapBlock(TaskSchedule, { blocks: { cron: one('Cron', CRON) } })
 
+const ARTIFACT = mapBlock(TaskArtifact, {
+  attributes: {
+    source: string(
+      'GetterSource',
+      'Required. Address: `https://`, `s3::https://`, `gcs::https://`, `git::` or `file://`. ' +
+        'See [artifacts](../artifacts.md).',
+    ),
+    options: stringMap(
+      'GetterOptions',
+      'Options of the source, such as `checksum = "sha256:…"`, `ref`, `archive`.',
+    ),
+    headers: stringMap('GetterHeaders', 'HTTP headers of the request.'),
+    mode: string(
+      'GetterMode',
+      '`any` unpacks archives and accepts files and directories; `file` and `dir` require one ' +
+        'of them.',
+    ),
+    insecure: bool('GetterInsecure', 'Skips TLS verification.'),
+    destination: string(
+      'RelativeDest',
+      'Directory or, with `mode = "file"`, file below the task directory.',
+    ),
+    chown: bool('Chown', 'Makes the user of the task the owner of the files.'),
+  },
+})
+
+const FIVE_SECONDS_NS = nsFromMs(5_000)
+
+const CHANGE_SCRIPT = mapBlock(ChangeScript, {
+  attributes: {
+    command: string('Command', 'Required. Program to run in the task.'),
+    args: stringList('Args', 'Arguments of the program.'),
+    timeout: duration('Timeout', 'Time after which the script counts as failed.'),
+    fail_on_error: bool('FailOnError', 'Fails the task when the script fails.'),
+    run_on_first_render: bool('RunOnFirstRender', 'Runs the script after the first rendering too.'),
+  },
+  finish: fillChangeScript,
+})
+
+const WAIT = mapBlock(TemplateWait, {
+  attributes: {
+    min: duration('Min', 'Waits until the data have not changed for this long.'),
+    max: duration('Max', 'Renders after this long at the latest.'),
+  },
+})
+
+const TEMPLATE = mapBlock(Template, {
+  attributes: {
+    source: string(
+      'SourcePath',
+      'File of the task directory that holds the template, for example one fetched by an ' +
+        'artifact. `source` or `data` is required.',
+    ),
+    destination: string(
+      'DestPath',
+      'Required. File to write, relative to the task directory: `local/app.conf`, ' +
+        '`secrets/db.env`.',
+    ),
+    data: string('EmbeddedTmpl', 'The template itself.'),
+    change_mode: string(
+      'ChangeMode',
+      'Action when the rendered text changes: `restart`, `signal`, `script` or `noop`.',
+    ),
+    change_signal: string('ChangeSignal', 'Signal for `change_mode = "signal"`.'),
+    once: bool('Once', 'Renders once and watches nothing.'),
+    splay: duration('Splay', 'Upper bound of a random delay before the change takes effect.'),
+    perms: string('Perms', 'Permissions of the file, octal.'),
+    uid: int('Uid', 'User ID of the owner of the file.'),
+    gid: int('Gid', 'Group ID of the owner of the file.'),
+    left_delimiter: string('LeftDelim', 'Start of an action.'),
+    right_delimiter: string('RightDelim', 'End of an action.'),
+    env: bool(
+      'Envvars',
+      'Reads the rendered file as `KEY=value` lines into the environment of the task. Not with ' +
+        '`change_mode = "signal"`.',
+    ),
+    error_on_missing_key: bool(
+      'ErrMissingKey',
+      'Fails the rendering when a map has no such key, instead of writing `<no value>`.',
+    ),
+  },
+  blocks: { change_script: one('ChangeScript', CHANGE_SCRIPT), wait: one('Wait', WAIT) },
+  finish: fillTemplate,
+})
+
 export const TASK = mapBlock(Task, {
   label: 'Name',
   attributes: {
@@ -257,4 +350,19 @@ function splitIdentities(draft: RecordBuilder): void {
   if (second === undefined) return
   const detail = 'A task has one identity without a name, or named "default"; name the others.'
   reportAt(draft, '@identities', { summary: 'Duplicate identity', detail })
+}
+
+/** Sets the defaults that apply at parse time; canonicalization sets the others. */
+function fillTemplate(draft: RecordBuilder): void {
+  setDefault(draft, 'ChangeMode', 'restart')
+  setDefault(draft, 'Splay', FIVE_SECONDS_NS)
+  setDefault(draft, 'Perms', '0644')
+  setDefault(draft, 'ErrMissingKey', false)
+}
+
+function fillChangeScript(draft: RecordBuilder): void {
+  setDefault(draft, 'Args', [])
+  setDefault(draft, 'Timeout', FIVE_SECONDS_NS)
+  setDefault(draft, 'FailOnError', false)
+  setDefault(draft, 'RunOnFirstRender', false)
 }

@@ -1,9 +1,8 @@
 import { HostVolumeRecord, VolumeCapability } from '@reeve/contract'
 import { toText } from '@reeve/hcl'
-import { setFrom, reportAt, takePseudoField, type RecordBuilder } from '../build/draft.ts'
+import { setFrom, reportAt, takePseudoField, type RecordBuilder } from '../build/record-builder.ts'
 import { CONSTRAINT } from './placement.ts'
-import { byteSize } from './size.ts'
-import { many, mapBlock, string, stringMap } from './table.ts'
+import { many, mapBlock, string, stringMap } from './block-mapping.ts'
 
 const CAPABILITY = mapBlock(VolumeCapability, {
   attributes: {
@@ -15,6 +14,8 @@ const CAPABILITY = mapBlock(VolumeCapability, {
     attachment_mode: string('AttachmentMode', '`file-system` (default) or `block-device`.'),
   },
 })
+
+const PREFIXES = 'KMGTP'
 
 /** A volume file: the attributes and blocks of one dynamic host volume, without a block around. */
 export const VOLUME = mapBlock(HostVolumeRecord, {
@@ -79,4 +80,22 @@ function convertSize(draft: RecordBuilder, from: `@${string}`, to: string): void
     summary: 'Invalid size',
     detail: `A size such as 10GiB, 500MB or a number of bytes is required, not "${written}".`,
   })
+}
+
+/**
+ * The bytes of a size such as `10GiB`, `500 MB` or `4096`: units with `i` are powers of 1024, those
+ * without are powers of 1000. Undefined for other text and for sizes beyond exact numbers.
+ */
+export function byteSize(text: string): number | undefined {
+  const [, amount, prefix = '', binary] =
+    /^\s*(\d+(?:\.\d+)?)\s*(?:([KMGTP])(i)?)?B?\s*$/i.exec(text) ?? []
+  if (amount === undefined) return undefined
+  const step = binary === undefined ? 1000 : 1024
+  const bytes = Number(amount) * step ** exponentOf(prefix)
+  const whole = Math.round(bytes)
+  return Number.isSafeInteger(whole) && (prefix !== '' || whole === bytes) ? whole : undefined
+}
+
+function exponentOf(prefix: string): number {
+  return prefix === '' ? 0 : PREFIXES.indexOf(prefix.toUpperCase()) + 1
 }

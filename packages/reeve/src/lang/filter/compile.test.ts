@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compileFilter, type FilterOptions } from './compile.ts'
-import { fieldTypeFromSchema } from './field-kinds.ts'
+import { fieldTypeFromSchema } from './field-type.ts'
 
 const nullable = (schema: object) => ({ anyOf: [schema, { type: 'null' }] })
 const mapOf = (schema: object) => ({ type: 'object', patternProperties: { '^.*$': schema } })

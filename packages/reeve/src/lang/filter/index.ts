@@ -1,5 +1,4 @@
 export { compileFilter, type Filter, type FilterOptions } from './compile.ts'
-export { equalityConstraints } from './equality-hint.ts'
-export { fieldTypeFromSchema, type FieldType } from './field-kinds.ts'
-export { leadingConjuncts } from './leading-part.ts'
-export type { FilterError } from './filter-error.ts'
+export { equalityConstraints, leadingConjuncts } from './conjuncts.ts'
+export { fieldTypeFromSchema, type FieldType } from './field-type.ts'
+export type { FilterError } from './ast.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileFilter } from './compile.ts'
-import { leadingConjuncts } from './leading-part.ts'
+import { leadingConjuncts } from './conjuncts.ts'
 
 const FIELDS = new Set(['ID', 'Status'])
 const ROW = { ID: 'web', Status: 'running' }

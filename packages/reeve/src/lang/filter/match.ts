@@ -1,10 +1,21 @@
-import type { Result } from '@reeve/kit/result.ts'
-import { selectorText, type Match, type ValueMatch } from './ast.ts'
-import { isRecord, type FieldType } from './field-kinds.ts'
-import { evaluationError, type FilterError } from './filter-error.ts'
-import { CHARACTERS_PER_STEP, MAX_STEPS_PER_ROW, PATTERN_STATES_PER_STEP } from './limits.ts'
-import { readLiteral, type Literal, type ConversionError } from './literal.ts'
-import type { Pattern } from './pattern.ts'
+import { compileRegex, type Regex } from '@reeve/kit/regex.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import {
+  selectorText,
+  type Match,
+  type ValueMatch,
+  evaluationError,
+  type FilterError,
+} from './ast.ts'
+import { isRecord, type FieldType } from './field-type.ts'
+import {
+  CHARACTERS_PER_STEP,
+  MAX_PATTERN_INSTRUCTIONS,
+  MAX_PATTERN_SIZE,
+  MAX_STEPS_PER_ROW,
+  MAX_TEXT_LENGTH,
+  PATTERN_STATES_PER_STEP,
+} from './limits.ts'
 import { quote } from './quote.ts'
 import { typeName, type Run } from './select.ts'
 
@@ -12,7 +23,7 @@ import { typeName, type Run } from './select.ts'
 export type MatchResult = boolean | FilterError
 
 /** Evaluates a match without its `not` on the selected value. */
-export type Test = (value: unknown, run: Run) => MatchResult
+type Test = (value: unknown, run: Run) => MatchResult
 
 export function compileTest(
   match: Match,
@@ -182,4 +193,104 @@ function unsupportedOperation(
       `cannot perform ${operation} operations on type ${type} for selector: ${selector}`,
     )
   }
+}
+
+/**
+ * The value in a match. It is a string; each conversion is computed once when the filter is
+ * compiled.
+ */
+interface Literal {
+  readonly text: string
+  readonly integer: Result<number, ConversionError>
+  readonly float: Result<number, ConversionError>
+  readonly boolean: Result<boolean, ConversionError>
+}
+
+/** Why the string cannot be converted to the type of the selected value. */
+type ConversionError = string
+
+function readLiteral(text: string): Literal {
+  return { text, integer: readInteger(text), float: readFloat(text), boolean: readBoolean(text) }
+}
+
+// Base prefixes and underscores between digits, as in Go's `strconv.ParseInt` with base 0.
+const INTEGER =
+  /^([+-]?)(0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|0|[1-9](?:_?[0-9])*)$/
+const INTEGER_LIMIT = 2n ** 63n
+
+function readInteger(text: string): Result<number, ConversionError> {
+  const match = INTEGER.exec(text)
+  if (match === null) return err(conversionError('ParseInt', text, 'invalid syntax'))
+  const [, sign, written = ''] = match
+  const digits = written.replaceAll('_', '').replace(/^0(?=[0-7])/, '0o')
+  const value = sign === '-' ? -BigInt(digits) : BigInt(digits)
+  if (value >= INTEGER_LIMIT || value < -INTEGER_LIMIT)
+    return err(conversionError('ParseInt', text, 'value out of range'))
+  // Rows hold JavaScript numbers, so beyond 2^53 both sides round to the same neighbour.
+  return ok(Number(value))
+}
+
+const FLOAT = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
+const INFINITE = /^([+-]?)inf(?:inity)?$/i
+
+function readFloat(text: string): Result<number, ConversionError> {
+  const infinite = INFINITE.exec(text)
+  if (infinite !== null) return ok(infinite[1] === '-' ? -Infinity : Infinity)
+  if (/^nan$/i.test(text)) return ok(NaN)
+  if (!FLOAT.test(text)) return err(conversionError('ParseFloat', text, 'invalid syntax'))
+  const value = Number(text)
+  if (!Number.isFinite(value)) return err(conversionError('ParseFloat', text, 'value out of range'))
+  return ok(value)
+}
+
+const TRUE_TEXTS: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const FALSE_TEXTS: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False'])
+
+function readBoolean(text: string): Result<boolean, ConversionError> {
+  if (TRUE_TEXTS.has(text)) return ok(true)
+  if (FALSE_TEXTS.has(text)) return ok(false)
+  return err(conversionError('ParseBool', text, 'invalid syntax'))
+}
+
+function conversionError(reading: string, text: string, why: string): ConversionError {
+  return `strconv.${reading}: parsing ${quote(text)}: ${why}`
+}
+
+/** A compiled regular expression, or the error for rows compared with it. */
+export type Pattern = Result<Regex, FilterError>
+
+/**
+ * Compiles the patterns of one filter, which share a size limit. Matching takes linear time: no
+ * look-around.
+ */
+export function patternCompiler(): (text: string) => Pattern {
+  let left = MAX_PATTERN_INSTRUCTIONS
+  return (text) => {
+    // Nothing is compiled after the limit is used up: a short pattern may expand to a large
+    // program.
+    const pattern = left < 0 ? TOO_LARGE : compile(text)
+    if (!pattern.ok) return pattern
+    left -= pattern.value.instructions
+    return left < 0 ? TOO_LARGE : pattern
+  }
+}
+
+const TOO_LARGE = err(
+  evaluationError(
+    `the regular expressions of the filter have more than ${MAX_PATTERN_INSTRUCTIONS} instructions`,
+  ),
+)
+
+function compile(text: string): Pattern {
+  const compiled = compileRegex(text, PATTERN_LIMITS)
+  if (compiled.ok) return compiled
+  const { kind, message } = compiled.error
+  if (kind === 'too-large') return TOO_LARGE
+  return err(evaluationError(`failed to compile regular expression ${quote(text)}: ${message}`))
+}
+
+const PATTERN_LIMITS = {
+  lengthMax: MAX_TEXT_LENGTH,
+  sizeMax: MAX_PATTERN_SIZE,
+  instructionsMax: MAX_PATTERN_INSTRUCTIONS,
 }

@@ -1,6 +1,5 @@
 import { ok, type Result } from '@reeve/kit/result.ts'
-import type { Binding, Expression, Match, Quantifier } from './ast.ts'
-import type { FilterError } from './filter-error.ts'
+import type { Binding, Expression, FilterError, Match, Quantifier, Selector } from './ast.ts'
 import { MAX_DEPTH, MAX_NODES, MAX_TEXT_LENGTH } from './limits.ts'
 import {
   attempt,
@@ -14,8 +13,10 @@ import {
   takePhrase,
   takeSpace,
   type Cursor,
+  takeNumber,
+  takePattern,
+  takeString,
 } from './scan.ts'
-import { takeIdentifier, takeSelector, takeValue } from './take-operand.ts'
 
 /** Parses a filter with one function per grammar rule, alternatives in the order of the grammar. */
 export function parseFilter(text: string): Result<Expression, FilterError> {
@@ -225,4 +226,70 @@ function parseNested(
 
 function exceedLimit(parser: Parser, what: string): void {
   parser.excess ??= { at: parser.at, what }
+}
+
+/** Selectors and values, the two sides of a match. */
+
+const IDENTIFIER = /[a-zA-Z][a-zA-Z0-9_/]*/y
+const DIGITS = /[0-9]+/y
+const SEGMENT = /[\p{L}\p{N}\-_.~:|]+/uy
+
+function takeIdentifier(cursor: Cursor): string | undefined {
+  return takePattern(cursor, IDENTIFIER, '[a-zA-Z]')
+}
+
+function takeSelector(cursor: Cursor): Selector | undefined {
+  return attempt(cursor, takeDotted) ?? attempt(cursor, takePointer)
+}
+
+function takeDotted(cursor: Cursor): Selector | undefined {
+  const first = takeIdentifier(cursor)
+  if (first === undefined) return undefined
+  const path = [first]
+  for (;;) {
+    const part = attempt(cursor, takeMember) ?? attempt(cursor, takeIndex)
+    if (part === undefined) return { form: 'dotted', path }
+    path.push(part)
+  }
+}
+
+function takeMember(cursor: Cursor): string | undefined {
+  if (!take(cursor, '.')) return undefined
+  return takeIdentifier(cursor) ?? takePattern(cursor, DIGITS, '[0-9]')
+}
+
+function takeIndex(cursor: Cursor): string | undefined {
+  if (!take(cursor, '[')) return undefined
+  skipSpace(cursor)
+  const start = cursor.at
+  const key = takeString(cursor)
+  if (key === undefined) {
+    if (cursor.at === start) recordSpecificError(cursor, 'rule "index": Invalid index')
+    return undefined
+  }
+  skipSpace(cursor)
+  if (take(cursor, ']')) return key
+  recordSpecificError(cursor, 'rule "index": Unclosed index expression')
+  return undefined
+}
+
+/** The JSON pointer form: a quoted path in which `~1` is a slash and `~0` a tilde. */
+function takePointer(cursor: Cursor): Selector | undefined {
+  if (!take(cursor, '"')) return undefined
+  const path: string[] = []
+  while (take(cursor, '/')) {
+    const segment = takePattern(cursor, SEGMENT, '[\\pL\\pN-_.~:|]')
+    if (segment === undefined) return undefined
+    path.push(segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+  }
+  return take(cursor, '"') ? { form: 'pointer', path } : undefined
+}
+
+/** A value is a string: an unquoted word (possibly with dots) is itself, a number its digits. */
+function takeValue(cursor: Cursor): string | undefined {
+  return (
+    attempt(cursor, takeDotted)?.path.join('.') ??
+    attempt(cursor, takeNumber) ??
+    attempt(cursor, takeString)
+  )
 }

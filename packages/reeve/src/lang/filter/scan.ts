@@ -1,5 +1,5 @@
 import { err, type Err } from '@reeve/kit/result.ts'
-import type { FilterError } from './filter-error.ts'
+import type { FilterError } from './ast.ts'
 import { unescapeQuoted, unescapeRaw } from './quote.ts'
 
 /**

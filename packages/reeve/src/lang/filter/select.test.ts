@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileFilter } from './compile.ts'
-import { fieldTypeFromSchema } from './field-kinds.ts'
+import { fieldTypeFromSchema } from './field-type.ts'
 
 const text = { type: 'string' }
 const list = { type: 'array', items: text }

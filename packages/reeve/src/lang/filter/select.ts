@@ -1,6 +1,5 @@
-import { pointerText, type Selector } from './ast.ts'
-import { isRecord, JSON_VALUE, UNTYPED, zeroValue, type FieldType } from './field-kinds.ts'
-import { evaluationError, type FilterError } from './filter-error.ts'
+import { evaluationError, type FilterError, pointerText, type Selector } from './ast.ts'
+import { isRecord, JSON_VALUE, UNTYPED, zeroValue, type FieldType } from './field-type.ts'
 import { quote } from './quote.ts'
 
 /** State of one evaluation: the row, the values bound by quantifiers, and the remaining steps. */

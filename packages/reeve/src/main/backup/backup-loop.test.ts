@@ -10,8 +10,7 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { snapshotChunks } from '../../http/index.ts'
 import { BackupLoop } from './backup-loop.ts'
-import { backupName, backupTimeMs } from './backup-target.ts'
-import { openTarget } from './open-target.ts'
+import { backupName, backupTimeMs, openTarget } from './backup-target.ts'
 import { verifyBackup } from './verify-backup.ts'
 
 const HOUR_MS = 3_600_000

@@ -8,7 +8,7 @@ import {
   type StorageEngine,
   type StoredRow,
 } from '../../state/index.ts'
-import { createSnapshotRowCheck } from '../check-snapshot.ts'
+import { createSnapshotRowCheck } from '../restore-snapshot.ts'
 import { systemClock } from '../system.ts'
 
 /** The content of a backup, as a server restored from it would load it. */

@@ -57,3 +57,10 @@ export function isLoopback(host: string): boolean {
 export function isAnyAddress(host: string): boolean {
   return host === '0.0.0.0' || (isIPv6(host) && /^[0:]+$/.test(host))
 }
+
+/** Returns the port of a URL, or the default port of its scheme. */
+export function portOf(address: string): number {
+  const { port, protocol } = new URL(address)
+  if (port !== '') return Number(port)
+  return protocol === 'https:' ? 443 : 80
+}

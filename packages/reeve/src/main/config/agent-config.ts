@@ -1,7 +1,7 @@
+import { inspect } from 'node:util'
 import type { DockerSettings, EngineTls } from '../../drivers/index.ts'
 import type { ToolName, ToolSource } from '../../infrastructure/index.ts'
 import type { TlsVersion } from '../../tls/index.ts'
-import type { Secret } from './secret.ts'
 
 /**
  * The effective configuration of an agent, merged from flags, environment, files and defaults.
@@ -75,7 +75,7 @@ interface AdmissionConfig {
 }
 
 /** Other regions, and the name of the authoritative one. */
-export interface RegionsConfig {
+interface RegionsConfig {
   /** Server URLs by region; may include this region. */
   readonly others: Readonly<Record<string, readonly string[]>>
   /** Undefined means this region. */
@@ -226,7 +226,7 @@ interface ReservedConfig {
 }
 
 /** TLS settings. */
-export interface TlsConfig {
+interface TlsConfig {
   /** Whether the port uses HTTPS and nodes connect to servers with it. */
   readonly http: boolean
   /** Whether servers and nodes authenticate each other with certificates. */
@@ -304,7 +304,7 @@ export interface TracingConfig {
 }
 
 /** Limits of the load that one client may cause. */
-export interface LimitsConfig {
+interface LimitsConfig {
   /** Requests per second and token; 0 means unlimited. */
   readonly requestsPerSecond: number
   /** Requests per second and address without a valid token; 0 means unlimited. */
@@ -327,4 +327,33 @@ interface HttpConfig {
   readonly requestsPerSecondMax: number
   /** Scheme and host of generated links; if empty, those of the request. */
   readonly externalUrl: string
+}
+
+export const REDACTED = '<redacted>'
+
+/**
+ * A string that cannot appear in logs, messages or responses by accident; only `reveal` returns it.
+ */
+export class Secret {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  reveal(): string {
+    return this.#text
+  }
+
+  toJSON(): string {
+    return REDACTED
+  }
+
+  toString(): string {
+    return REDACTED
+  }
+
+  [inspect.custom](): string {
+    return REDACTED
+  }
 }

@@ -1,10 +1,10 @@
-import { backupConfig } from './backup-options.ts'
+import { backupConfig } from './server-options.ts'
 import { infrastructureConfig } from './infrastructure-options.ts'
 import { isAnyAddress } from './address.ts'
 import type { AdvertisedAddress, AgentConfig } from './agent-config.ts'
 import type { HostInfo } from './option.ts'
 import type { Settings } from './options.ts'
-import { tracingConfig } from './tracing-options.ts'
+import { tracingConfig } from './tls-options.ts'
 
 /** Builds the agent configuration from the settings. */
 export function buildConfig(settings: Settings, facts: HostInfo): AgentConfig {

@@ -1,10 +1,8 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { isObject, toBool, type Value } from '@reeve/hcl'
 import type { HostVolumeConfig } from './agent-config.ts'
-import type { OptionType } from './kind.ts'
-import { constant, computed, option } from './option.ts'
-import { stringAcceptedBy, duration, stringMatching, path } from './text-kinds.ts'
-import { bool, integer } from './value-kinds.ts'
+import { computed, constant, option, type OptionType } from './option.ts'
+import { stringAcceptedBy, duration, stringMatching, path, bool, integer } from './option-types.ts'
 
 type HostVolumes = Readonly<Record<string, HostVolumeConfig>>
 

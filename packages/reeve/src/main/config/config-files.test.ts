@@ -3,8 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { findConfigFiles, type ConfigFileSystem } from './config-files.ts'
-import { diskFiles } from './disk-files.ts'
+import { findConfigFiles, type ConfigFileSystem, diskFiles } from './config-files.ts'
 
 /** Files in memory: a text is a file, a list of names a directory, an error is thrown. */
 function memoryFiles(

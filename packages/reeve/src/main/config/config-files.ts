@@ -1,7 +1,8 @@
+import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { ConfigProblem } from './problem.ts'
-import type { ConfigFile } from './read-settings.ts'
+import type { ConfigFile } from './read-config-file.ts'
 
 /** The required file system functions. Paths are as the user wrote them. */
 export interface ConfigFileSystem {
@@ -107,4 +108,25 @@ function explainFileError(thrown: unknown): string {
   const code: unknown = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
   const known = typeof code === 'string' ? ERROR_SENTENCES[code] : undefined
   return known ?? `It cannot be read: ${errorMessage(thrown)}.`
+}
+
+export const diskFiles: ConfigFileSystem = {
+  isDirectory: async (path) => (await stat(path)).isDirectory(),
+  list: (path) => readdir(path),
+  async read(path, bytesMax) {
+    const file = await open(path, 'r')
+    try {
+      const buffer = Buffer.alloc(bytesMax)
+      let length = 0
+      // A pipe (`--config <(…)`) has no size and returns its bytes in parts.
+      while (length < bytesMax) {
+        const { bytesRead } = await file.read(buffer, length, bytesMax - length)
+        if (bytesRead === 0) break
+        length += bytesRead
+      }
+      return buffer.subarray(0, length)
+    } finally {
+      await file.close()
+    }
+  },
 }

@@ -1,7 +1,6 @@
 import { isLoopback } from './address.ts'
 import { constant, option } from './option.ts'
-import { duration, stringMatching, path } from './text-kinds.ts'
-import { bool, listOf, mapOf } from './value-kinds.ts'
+import { duration, stringMatching, path, bool, listOf, mapOf } from './option-types.ts'
 
 const HOUR_MS = 3_600_000
 

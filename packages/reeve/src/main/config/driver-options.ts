@@ -1,6 +1,5 @@
 import { constant, computed, option } from './option.ts'
-import { duration, stringMatching, path } from './text-kinds.ts'
-import { bool, integer, listOf, mapOf } from './value-kinds.ts'
+import { duration, stringMatching, path, bool, integer, listOf, mapOf } from './option-types.ts'
 
 /** Default capabilities of containers, the same as those of container engines. */
 const DEFAULT_CAPABILITIES: readonly string[] = [

@@ -1,8 +1,7 @@
 import { TOOLS, TOOL_SOURCES } from '../../infrastructure/index.ts'
 import type { InfrastructureConfig } from './agent-config.ts'
 import { constant, option } from './option.ts'
-import { duration, stringMatching, oneOf } from './text-kinds.ts'
-import { integer } from './value-kinds.ts'
+import { duration, stringMatching, oneOf, integer } from './option-types.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { LIMITS } from '../../model/index.ts'
-import { LIMIT_DESCRIPTIONS } from './limit-descriptions.ts'
-import { LIMITS_DOCUMENT, replaceTables } from './limit-documentation.ts'
+import { LIMIT_DESCRIPTIONS, LIMITS_DOCUMENT, replaceTables } from './limit-documentation.ts'
 
 test('limits: docs/reference/limits.md lists every limit with its present value', () => {
   const page = readFileSync(LIMITS_DOCUMENT, 'utf8')

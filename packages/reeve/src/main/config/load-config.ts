@@ -5,14 +5,14 @@ import type { ConfigFiles } from './config-files.ts'
 import type { HostInfo } from './option.ts'
 import { optionEntries, type OptionName, type Settings } from './options.ts'
 import type { ConfigProblem } from './problem.ts'
-import { readSettings, type SourceSettings, type Setting } from './read-settings.ts'
+import { readSettings, type SourceSettings, type Setting } from './read-config-file.ts'
 import {
   findMisspeltVariables,
   readEnvironment,
   readFlags,
   type Environment,
   type FlagValues,
-} from './read-texts.ts'
+} from './read-flags-and-env.ts'
 import type { ResolvedSettings } from './resolved.ts'
 import { findConflicts, findMissingSettings, findWarnings } from './rules.ts'
 

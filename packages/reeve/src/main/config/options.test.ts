@@ -10,8 +10,8 @@ import { DOCUMENT, replaceTable } from './documentation.ts'
 import { TOOLS } from '../../infrastructure/index.ts'
 import { DEFAULT_DENIED_GROUPS, DEFAULT_EXEC_CAPABILITIES } from './driver-options.ts'
 import { optionEntries, options } from './options.ts'
-import { redactedConfig } from './redacted-config.ts'
-import { Secret } from './secret.ts'
+import { redactedConfig } from '../agent-status.ts'
+import { Secret } from './agent-config.ts'
 
 test('options: the table of docs/reference/configuration.md is the table of options', () => {
   const page = readFileSync(DOCUMENT, 'utf8')

@@ -1,16 +1,12 @@
 import { HTTP_PORT } from './address.ts'
-import { admissionOptions } from './admission-options.ts'
+import { admissionOptions, backupOptions, limitOptions, regionOptions } from './server-options.ts'
 import { LOG_LEVELS } from './agent-config.ts'
-import { backupOptions } from './backup-options.ts'
 import { clientOptions } from './client-options.ts'
 import { dockerOptions } from './docker-options.ts'
 import { driverOptions } from './driver-options.ts'
 import { infrastructureOptions } from './infrastructure-options.ts'
-import { limitOptions } from './limit-options.ts'
 import { constant, computed, option, type Option } from './option.ts'
-import { regionOptions } from './region-options.ts'
-import { tlsOptions } from './tls-options.ts'
-import { tracingOptions } from './tracing-options.ts'
+import { tlsOptions, tracingOptions } from './tls-options.ts'
 import {
   address,
   databaseUrl,
@@ -24,8 +20,11 @@ import {
   path,
   portRanges,
   secret,
-} from './text-kinds.ts'
-import { bool, integer, listOf, mapOf } from './value-kinds.ts'
+  bool,
+  integer,
+  listOf,
+  mapOf,
+} from './option-types.ts'
 
 const HOUR_MS = 3_600_000
 

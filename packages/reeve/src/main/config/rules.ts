@@ -1,5 +1,5 @@
 import { isLoopback } from './address.ts'
-import { findBackupProblem } from './backup-options.ts'
+import { findBackupProblem } from './server-options.ts'
 import { dockerEndpointProblem } from './docker-options.ts'
 import { infrastructureProblem } from './infrastructure-options.ts'
 import { options } from './options.ts'

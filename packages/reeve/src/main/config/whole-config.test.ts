@@ -13,8 +13,7 @@ import { TOOLS } from '../../infrastructure/index.ts'
 import { DEFAULT_DENIED_GROUPS, DEFAULT_EXEC_CAPABILITIES } from './driver-options.ts'
 import { DEFAULT_CIPHER_SUITES } from '../../tls/index.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
-import { Secret } from './secret.ts'
-import type { AgentConfig } from './agent-config.ts'
+import { type AgentConfig, Secret } from './agent-config.ts'
 
 const ARTIFACTS = { allowsFiles: false, allowsLocal: true, timeoutMs: 1.8e6, entriesMax: 65_536 }
 

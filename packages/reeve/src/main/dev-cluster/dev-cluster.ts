@@ -3,12 +3,11 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { ThrowawayPostgres } from './own-database.ts'
+import { writeSecret } from '../secrets.ts'
+import { ThrowawayPostgres } from './throwaway-postgres.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
-import { Watchdog } from './guard.ts'
-import { allKnowLeader, findLeader, LeaderMonitor, type ServerEndpoint } from './leader-watch.ts'
-import { ChildAgent, type ExitInfo, type ChildAgentSpec } from './member-process.ts'
-import { readOrCreateKey } from './shared-key.ts'
+import { Watchdog } from './watchdog.ts'
+import { ChildAgent, type ExitInfo, type ChildAgentSpec } from './child-agent.ts'
 
 const START_TIMEOUT_MS = 60_000
 const POLL_MS = 200
@@ -31,7 +30,7 @@ export interface DevClusterOptions {
   readonly report: (sentence: string) => void
 }
 
-export interface DevServer {
+interface DevServer {
   readonly name: string
   readonly address: string
   readonly process: ChildAgent
@@ -273,4 +272,87 @@ function nodeSpec(
 /** Derives the join token, because nodes must not get the key of the servers. */
 function deriveJoinToken(key: string): string {
   return createHash('sha256').update(`join token of ${key}`).digest('base64url')
+}
+
+const REQUEST_TIMEOUT_MS = 1_000
+
+/** A server to query: `host:port`, and whether its process runs. */
+interface ServerEndpoint {
+  readonly name: string
+  readonly host: string
+  readonly isAlive: boolean
+}
+
+/** Tracks the leader and describes changes. */
+export class LeaderMonitor {
+  readonly #nowMs: () => number
+  #leader: string | undefined
+  #lostMs: number
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+    this.#lostMs = nowMs()
+  }
+
+  /** Name of the leader; undefined without one. */
+  get leader(): string | undefined {
+    return this.#leader
+  }
+
+  /** Updates the leader; returns a message if it has changed. */
+  observe(leader: string | undefined): string | undefined {
+    if (leader === this.#leader) return undefined
+    const before = this.#leader
+    this.#leader = leader
+    if (leader === undefined) {
+      this.#lostMs = this.#nowMs()
+      return `${before} does not lead any more; nobody does.`
+    }
+    if (before !== undefined) return `${leader} leads now.`
+    const seconds = ((this.#nowMs() - this.#lostMs) / 1_000).toFixed(1)
+    return `${leader} leads now (nobody did for ${seconds} s).`
+  }
+}
+
+/**
+ * Finds the leader by querying the servers. Ignores dead ones, even if others still see their
+ * lease.
+ */
+async function findLeader(servers: readonly ServerEndpoint[]): Promise<string | undefined> {
+  const alive = servers.filter(({ isAlive }) => isAlive)
+  const leaders = await Promise.all(alive.map(({ host }) => fetchLeader(host)))
+  // A server that reports itself as the leader is authoritative.
+  const selfDeclared = alive.find(({ host }, at) => leaders[at] === host)
+  return (selfDeclared ?? alive.find(({ host }) => leaders.includes(host)))?.name
+}
+
+/** Whether all servers answer and know a leader. */
+async function allKnowLeader(servers: readonly ServerEndpoint[]): Promise<boolean> {
+  const leaders = await Promise.all(servers.map(({ host }) => fetchLeader(host)))
+  return leaders.every((leader) => leader !== undefined)
+}
+
+async function fetchLeader(host: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch(`http://${host}/v1/status/leader`, {
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    })
+    const leader: unknown = await answer.json()
+    return typeof leader === 'string' && leader !== '' ? leader : undefined
+  } catch {
+    // Not started yet, stopped, or paused.
+    return undefined
+  }
+}
+
+/** Reads or creates the secret that servers and nodes share; it persists with the directory. */
+async function readOrCreateKey(path: string, make: () => Buffer): Promise<string> {
+  const known = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return undefined
+    throw thrown
+  })
+  if (known !== undefined) return known.trim()
+  const made = make().toString('base64url')
+  await writeSecret(path, `${made}\n`)
+  return made
 }

@@ -1,19 +1,19 @@
+import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { EXIT_CODES, type TextOutput } from '../../cli/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
+import { setupTexts } from '../build-stamp.ts'
 import { createDirectory } from '../data-directory.ts'
 import { installation } from '../installation.ts'
 import { readVersion } from '../version.ts'
-import { renderClusterBanner } from './cluster-banner.ts'
 import { DevCluster, type DevClusterOptions } from './dev-cluster.ts'
-import { findPostgres } from './find-postgres.ts'
-import { findFreePorts } from './free-ports.ts'
-import { findPackagedPostgres } from './packaged-postgres.ts'
+import { findPackagedPostgres, findPostgres } from './find-postgres.ts'
 
-export interface DevClusterRequest {
+interface DevClusterRequest {
   readonly servers: number
   readonly clients: number
   readonly httpPort: number
@@ -152,4 +152,131 @@ function listenForStop(): StopSignals {
       for (const name of STOP_SIGNAL_NAMES) process.off(name, onSignal)
     },
   }
+}
+
+const PORT_MAX = 65_535
+/** Maximum number of ports tried. */
+const ATTEMPTS_MAX = 200
+
+/** Finds free ports from `first` upward, or any if `first` is 0. */
+async function findFreePorts(first: number, count: number): Promise<readonly number[]> {
+  const found: number[] = []
+  for (let tries = 0; found.length < count && tries < ATTEMPTS_MAX; tries++) {
+    const wanted = first === 0 ? 0 : first + tries
+    if (wanted > PORT_MAX) break
+    const port = await tryPort(wanted)
+    if (port !== undefined && !found.includes(port)) found.push(port)
+  }
+  if (found.length === count) return found
+  throw new Fault(
+    'start',
+    `There are no ${count} free ports from ${first} on; choose others with --http-port.`,
+  )
+}
+
+async function tryPort(wanted: number): Promise<number | undefined> {
+  const server = createServer()
+  try {
+    server.listen(wanted, '127.0.0.1')
+    await once(server, 'listening')
+  } catch {
+    return undefined // taken, or not ours to take
+  }
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' ? address?.port : undefined
+}
+
+/** Input of the cluster banner. */
+interface ClusterBannerInput {
+  readonly version: string
+  readonly servers: readonly ServerStatus[]
+  readonly nodes: readonly { readonly name: string; readonly pid: number }[]
+  /** PID of the PostgreSQL process that the cluster started. */
+  readonly databasePid: number | undefined
+  readonly directory: string
+  readonly isTemporary: boolean
+  readonly acl: boolean
+}
+
+interface ServerStatus {
+  readonly name: string
+  readonly address: string
+  readonly pid: number
+  readonly isLeader: boolean
+}
+
+/** Renders the start banner of a cluster: addresses, token and things to try. */
+function renderClusterBanner(facts: ClusterBannerInput): string {
+  const { version, servers, nodes } = facts
+  const head = `Reeve ${version} runs as ${formatCount(servers.length, 'server')} on one PostgreSQL, with ${formatCount(nodes.length, 'node')}.`
+  const rows = bannerRows(facts)
+  const width = Math.max(...rows.map(([name]) => name.length))
+  const table = rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`.trimEnd())
+  const steps = bannerSteps(facts).map(([says, line]) => `  ${says}\n    ${line}`)
+  const what = `What to try, in a second terminal${setupTexts.commandNote}:`
+  const end = 'Ctrl-C ends all of it. What happens to the servers is told below.'
+  return `${[head, '', ...table, '', what, ...steps, '', end].join('\n')}\n`
+}
+
+function formatCount(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}
+
+type Row = readonly [name: string, text: string]
+
+function bannerRows({
+  servers,
+  nodes,
+  databasePid,
+  directory,
+  isTemporary,
+  acl,
+}: ClusterBannerInput): Row[] {
+  const database = databasePid === undefined ? 'the one of --database' : `pid ${databasePid}`
+  return [
+    ...servers.map(({ name, address, pid, isLeader }): Row => [
+      name,
+      `${address}  pid ${pid}${isLeader ? '  leads' : ''}`,
+    ]),
+    ...nodes.map(({ name, pid }): Row => [name, `pid ${pid}`]),
+    ['PostgreSQL', database],
+    ['Web UI', `${suggestedServer(servers)?.address ?? ''}/ui/`],
+    ['Data', `${directory}${isTemporary ? ' (removed at the end; --data-dir keeps it)' : ''}`],
+    ['Logs', `${directory}/logs`],
+    ['ACLs', acl ? 'enabled' : 'disabled: anyone who can reach /v1 has full access'],
+  ]
+}
+
+/** Selects a follower, which remains available when the user kills the leader. */
+function suggestedServer(servers: readonly ServerStatus[]): ServerStatus | undefined {
+  return servers.find(({ isLeader }) => !isLeader) ?? servers[0]
+}
+
+function bannerSteps({ servers, nodes, acl }: ClusterBannerInput): readonly Row[] {
+  const address = suggestedServer(servers)?.address ?? ''
+  const leader = servers.find(({ isLeader }) => isLeader)
+  const steps: Row[] = [
+    [
+      'Talk to a server that does not lead; it passes on what it must:',
+      `export REEVE_ADDR=${address}`,
+    ],
+  ]
+  if (acl) steps.push(['Make the first token, then keep it:', 'reeve acl bootstrap && reeve login'])
+  if (nodes.length > 0)
+    steps.push([
+      'Write a first job file and run it:',
+      'reeve job init && reeve job run example.hcl',
+    ])
+  steps.push(
+    ['Watch what happens, from any server:', 'reeve event stream'],
+    ['See the servers, and who leads:', 'reeve server members'],
+  )
+  if (servers.length > 1 && leader !== undefined)
+    steps.push(
+      [`Kill the leader (${leader.name}); another takes over within 5 s:`, `kill -9 ${leader.pid}`],
+      ['See that the job went on, on the same allocation:', 'reeve job status example'],
+    )
+  return steps
 }

@@ -15,12 +15,20 @@ import { anAllocation } from '../../../test/build/allocation.ts'
 import { aJob } from '../../../test/build/job.ts'
 import { aNode } from '../../../test/build/node.ts'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
-import { nodeStub } from '../node/node-stub.ts'
-import { allocationIndex, allocationName } from './allocation-row.ts'
+import { nodeStub } from '../node/node.ts'
+import {
+  allocationIndex,
+  allocationName,
+  compactTaskStates,
+  decodeTopScores,
+  encodeTopScores,
+  expandMetrics,
+  expandTaskStates,
+  isClientTerminal,
+  isServerTerminal,
+  isTerminal,
+} from './allocation-row.ts'
 import { allocationRecord, allocationStub, allocationView } from './allocation-view.ts'
-import { decodeTopScores, encodeTopScores, expandMetrics } from './stored-metrics.ts'
-import { compactTaskStates, expandTaskStates } from './stored-task-states.ts'
-import { isClientTerminal, isServerTerminal, isTerminal } from './terminal.ts'
 
 const EVENT: TaskEvent = {
   Type: 'Started',

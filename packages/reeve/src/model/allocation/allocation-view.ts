@@ -8,9 +8,7 @@ import type {
   NetworkResource,
   ResourceTotals,
 } from '@reeve/contract'
-import type { AllocationRow } from './allocation-row.ts'
-import { expandMetrics } from './stored-metrics.ts'
-import { expandTaskStates } from './stored-task-states.ts'
+import { type AllocationRow, expandMetrics, expandTaskStates } from './allocation-row.ts'
 
 const NO_TRANSITION: DesiredTransition = {
   Migrate: null,

@@ -1,4 +1,5 @@
 import {
+  type Constraint,
   DEFAULT_NAMESPACE,
   GLOBAL_REGION,
   type Input,
@@ -9,12 +10,30 @@ import {
   type MultiregionRegion,
   type ParameterizedJobConfig,
   type PeriodicConfig,
+  type Task,
   type TaskGroup,
+  type VolumeRequest,
 } from '@reeve/contract'
+import { canonicalSignalName } from '@reeve/kit/signal.ts'
 import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
-import { canonicalizePlacement } from './canonicalize-constraint.ts'
-import { canonicalizeGroup } from './canonicalize-group.ts'
-import { jobUpdate, jobUpdateBlock } from './policy-defaults.ts'
+import {
+  canonicalizeDiscovery,
+  canonicalizeNetwork,
+  canonicalizePlacement,
+  canonicalizeScaling,
+} from './canonicalize-blocks.ts'
+import { canonicalizeService } from './canonicalize-service.ts'
+import { canonicalizeTask } from './canonicalize-task.ts'
+import {
+  canonicalizeDisconnect,
+  canonicalizeEphemeralDisk,
+  canonicalizeMigrate,
+  canonicalizeReschedule,
+  canonicalizeRestart,
+  canonicalizeUpdate,
+  jobUpdate,
+  jobUpdateBlock,
+} from './policy-defaults.ts'
 import {
   applyDefaults,
   isUnset,
@@ -22,7 +41,8 @@ import {
   stringMapOrNull,
   nonEmptyOr,
   stringsOrNull,
-} from './unset.ts'
+  mapOrNull,
+} from './defaults.ts'
 
 /** Defaults of the server for a job. */
 export interface JobDefaults {
@@ -178,4 +198,103 @@ function canonicalizeVersionTag(
   input: Input<JobVersionTag> | null | undefined,
 ): JobVersionTag | null {
   return isUnset(input) ? null : applyDefaults({ Name: '', Description: '', TaggedTime: 0 }, input)
+}
+
+/** The properties of a job that its groups inherit. */
+interface InheritedJobFields {
+  readonly input: Input<Job>
+  readonly id: string
+  readonly name: string
+  readonly type: string
+  readonly namespace: string
+}
+
+function* canonicalizeGroup(input: Input<TaskGroup>, job: InheritedJobFields): Steps<TaskGroup> {
+  const name = input.Name ?? ''
+  const count = input.Count ?? input.Scaling?.Min ?? 1
+  const inputs = { type: job.type, job: job.input, group: input }
+  const restart = canonicalizeRestart(inputs)
+  const target = { Namespace: job.namespace, Job: job.id, Group: name }
+  const parent = { job: job.name, namespace: job.namespace, group: name, restart, target }
+  const tasks: Task[] = []
+  for (const task of input.Tasks ?? []) {
+    tasks.push(canonicalizeTask(task, parent))
+    yield
+  }
+  const placement = canonicalizePlacement(input)
+  return {
+    Name: name,
+    Count: count,
+    ...placement,
+    Constraints: withSignalConstraint(placement.Constraints, tasks),
+    RestartPolicy: restart,
+    ReschedulePolicy: canonicalizeReschedule(inputs),
+    Migrate: canonicalizeMigrate(inputs),
+    Update: canonicalizeUpdate(inputs),
+    EphemeralDisk: canonicalizeEphemeralDisk(inputs),
+    Disconnect: canonicalizeDisconnect(inputs),
+    Networks: listOrNull(input.Networks, canonicalizeNetwork),
+    Services: listOrNull(input.Services, (service) => canonicalizeService(service, parent)),
+    Scaling: isUnset(input.Scaling)
+      ? null
+      : canonicalizeScaling(input.Scaling, { type: 'horizontal', min: count, target }),
+    ShutdownDelay: input.ShutdownDelay ?? null,
+    StopAfterClientDisconnect: input.StopAfterClientDisconnect ?? null,
+    MaxClientDisconnect: input.MaxClientDisconnect ?? null,
+    MaxRunDuration: input.MaxRunDuration ?? null,
+    PreventRescheduleOnLost: input.PreventRescheduleOnLost ?? false,
+    Volumes: mapOrNull(input.Volumes, canonicalizeVolume),
+    Discovery: canonicalizeDiscovery(input.Discovery),
+    Meta: stringMapOrNull(input.Meta),
+    Tasks: tasks,
+  }
+}
+
+function canonicalizeVolume(
+  input: Input<VolumeRequest> | null | undefined,
+  label: string,
+): VolumeRequest {
+  const options = input?.MountOptions
+  return {
+    Name: input?.Name ?? label,
+    Type: input?.Type ?? '',
+    Source: input?.Source ?? '',
+    ReadOnly: input?.ReadOnly ?? false,
+    Sticky: input?.Sticky ?? false,
+    AccessMode: input?.AccessMode ?? '',
+    AttachmentMode: input?.AttachmentMode ?? '',
+    MountOptions: isUnset(options)
+      ? null
+      : { FSType: options.FSType ?? '', MountFlags: stringsOrNull(options.MountFlags) },
+    PerAlloc: input?.PerAlloc ?? false,
+  }
+}
+
+const SIGNALS_TARGET = '${attr.os.signals}'
+const SIGNALS_OPERAND = 'set_contains'
+
+/**
+ * Adds an implied constraint so that tasks naming a signal only run on nodes that support it; a
+ * misspelt signal then fails placement instead of making the task unstoppable.
+ */
+function withSignalConstraint(
+  constraints: readonly Constraint[] | null,
+  tasks: readonly Task[],
+): Constraint[] | null {
+  const RTarget = [...new Set(tasks.flatMap(signalsOf))].toSorted().join(',')
+  if (RTarget === '' || constraints?.some((one) => isImplied(one, RTarget)) === true)
+    return constraints === null ? null : [...constraints]
+  return [...(constraints ?? []), { LTarget: SIGNALS_TARGET, RTarget, Operand: SIGNALS_OPERAND }]
+}
+
+/** Reports whether the constraint is present already, as in a job that was read and resubmitted. */
+function isImplied({ LTarget, Operand, RTarget }: Constraint, signals: string): boolean {
+  return LTarget === SIGNALS_TARGET && Operand === SIGNALS_OPERAND && RTarget === signals
+}
+
+function signalsOf({ KillSignal, Templates }: Task): readonly string[] {
+  const changes = (Templates ?? []).filter(({ ChangeMode }) => ChangeMode === 'signal')
+  return [KillSignal, ...changes.map(({ ChangeSignal }) => ChangeSignal)]
+    .filter((signal) => signal !== '')
+    .map(canonicalSignalName)
 }

@@ -7,7 +7,7 @@ import {
   type ServiceCheck,
 } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { canonicalizeIdentity } from './canonicalize-identity.ts'
+import { canonicalizeIdentity } from './canonicalize-blocks.ts'
 import {
   applyDefaults,
   isUnset,
@@ -17,7 +17,7 @@ import {
   stringMapOrNull,
   nonEmptyOr,
   stringsOrNull,
-} from './unset.ts'
+} from './defaults.ts'
 
 /** Parent of a service; `task` is absent for services of a group. */
 export interface ServiceParent {

@@ -1,4 +1,5 @@
 import type {
+  ChangeScript,
   CsiPluginConfig,
   Input,
   LogConfig,
@@ -8,19 +9,24 @@ import type {
   RestartPolicy,
   SecretStoreBlock,
   Task,
+  TaskArtifact,
   TaskLifecycle,
   TaskSchedule,
   TaskSecret,
+  Template,
+  TemplateWait,
   VolumeMount,
   WorkloadIdentity,
 } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { canonicalSignalName } from '@reeve/kit/signal.ts'
-import { canonicalizeConstraints } from './canonicalize-constraint.ts'
-import { canonicalizeArtifact, canonicalizeTemplate } from './canonicalize-file.ts'
-import { canonicalizeDiscovery, canonicalizeIdentity } from './canonicalize-identity.ts'
-import { canonicalizeNetwork } from './canonicalize-network.ts'
-import { canonicalizeScaling } from './canonicalize-scaling.ts'
+import {
+  canonicalizeConstraints,
+  canonicalizeDiscovery,
+  canonicalizeIdentity,
+  canonicalizeNetwork,
+  canonicalizeScaling,
+} from './canonicalize-blocks.ts'
 import { canonicalizeService, type ServiceParent } from './canonicalize-service.ts'
 import {
   applyDefaults,
@@ -30,7 +36,7 @@ import {
   stringMapOrNull,
   nonEmptyOr,
   stringsOrNull,
-} from './unset.ts'
+} from './defaults.ts'
 
 const DEFAULT_CPU_MHZ = 100
 const DEFAULT_MEMORY_MB = 300
@@ -48,7 +54,7 @@ const VOLUME_MOUNT_DEFAULTS: VolumeMount = {
 }
 
 /** The properties of a group that its tasks inherit. */
-export interface InheritedGroupFields extends ServiceParent {
+interface InheritedGroupFields extends ServiceParent {
   readonly restart: RestartPolicy
   readonly target: Readonly<Record<string, string>>
 }
@@ -195,4 +201,65 @@ function canonicalizeSchedule(input: Input<TaskSchedule> | null | undefined): Ta
       ? null
       : applyDefaults({ Start: '', End: '', Timezone: '' }, input.Cron),
   }
+}
+
+const FIVE_SECONDS_NS = nsFromMs(5_000)
+
+function canonicalizeTemplate(input: Input<Template>): Template {
+  const mode = input.ChangeMode ?? 'restart'
+  return {
+    SourcePath: input.SourcePath ?? '',
+    DestPath: input.DestPath ?? '',
+    EmbeddedTmpl: input.EmbeddedTmpl ?? '',
+    ChangeMode: mode,
+    ChangeSignal: canonicalSignalName(input.ChangeSignal ?? (mode === 'signal' ? 'SIGHUP' : '')),
+    ChangeScript: canonicalizeChangeScript(input.ChangeScript),
+    Once: input.Once ?? false,
+    Splay: input.Splay ?? FIVE_SECONDS_NS,
+    Perms: input.Perms ?? '0644',
+    Uid: input.Uid ?? null,
+    Gid: input.Gid ?? null,
+    LeftDelim: input.LeftDelim ?? '{{',
+    RightDelim: input.RightDelim ?? '}}',
+    Envvars: input.Envvars ?? false,
+    Wait: canonicalizeWait(input.Wait),
+    ErrMissingKey: input.ErrMissingKey ?? false,
+  }
+}
+
+function canonicalizeArtifact(input: Input<TaskArtifact>): TaskArtifact {
+  const source = input.GetterSource ?? ''
+  const mode = input.GetterMode ?? 'any'
+  return {
+    GetterSource: source,
+    GetterOptions: stringMapOrNull(input.GetterOptions),
+    GetterHeaders: stringMapOrNull(input.GetterHeaders),
+    GetterMode: mode,
+    GetterInsecure: input.GetterInsecure ?? false,
+    // With mode `file` the destination is the file itself.
+    RelativeDest: input.RelativeDest ?? (mode === 'file' ? `local/${baseName(source)}` : 'local/'),
+    Chown: input.Chown ?? false,
+  }
+}
+
+function canonicalizeChangeScript(
+  input: Input<ChangeScript> | null | undefined,
+): ChangeScript | null {
+  if (isUnset(input)) return null
+  return {
+    Command: input.Command ?? '',
+    Args: stringsOrNull(input.Args),
+    Timeout: input.Timeout ?? FIVE_SECONDS_NS,
+    FailOnError: input.FailOnError ?? false,
+    RunOnFirstRender: input.RunOnFirstRender ?? false,
+  }
+}
+
+function canonicalizeWait(input: Input<TemplateWait> | null | undefined): TemplateWait | null {
+  if (isUnset(input)) return null
+  return applyDefaults<TemplateWait>({ Min: null, Max: null }, input)
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
 }

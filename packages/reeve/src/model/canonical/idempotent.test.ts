@@ -4,7 +4,7 @@ import { Job, type Input } from '@reeve/contract'
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { inputOf } from '../../../test/build/input-arbitrary.ts'
-import { jobSpecChanged } from '../job/job-change.ts'
+import { jobSpecChanged } from '../job/job.ts'
 import { validateJob } from '../validation/validate-job.ts'
 import { canonicalizeJob, jobWithDefaults } from './canonicalize-job.ts'
 

@@ -10,8 +10,8 @@ import type {
   UpdateStrategy,
 } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { isBatchType } from '../job/job-type.ts'
-import { applyDefaults, isUnset, type PartialInput } from './unset.ts'
+import { isBatchType } from '../job/job.ts'
+import { applyDefaults, isUnset, type PartialInput } from './defaults.ts'
 
 const SECOND_NS = nsFromMs(1_000)
 const MINUTE_NS = 60 * SECOND_NS

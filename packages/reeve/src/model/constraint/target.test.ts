@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { isDeviceTarget, isNodeTarget, isUniqueTarget, targetReader } from './target.ts'
+import { isDeviceTarget, isNodeTarget, isUniqueTarget, targetReader } from './constraint.ts'
 
 const node = {
   ID: '5e1c8f2a-0000-4000-8000-000000000001',

@@ -4,9 +4,14 @@ import type { DeploymentGroupState } from '@reeve/contract'
 import { aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
-import { progressDeadlines } from './deadline.ts'
-import { newDeployment, newGroupState, withGroupStates } from './new-deployment.ts'
-import { pauseDeployment, resumeDeployment } from './pause.ts'
+import {
+  newDeployment,
+  newGroupState,
+  pauseDeployment,
+  progressDeadlines,
+  resumeDeployment,
+  withGroupStates,
+} from './deployment.ts'
 
 const job = aJob()
 const plain = newGroupState(job.TaskGroups[0]?.Update ?? assert.fail())

@@ -4,8 +4,7 @@ import type { DeploymentGroupState } from '@reeve/contract'
 import { aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
-import { newDeployment, newGroupState, withGroupStates } from './new-deployment.ts'
-import { pauseDeployment } from './pause.ts'
+import { newDeployment, newGroupState, pauseDeployment, withGroupStates } from './deployment.ts'
 import {
   groupsAwaitingPromotion,
   promoteGroups,

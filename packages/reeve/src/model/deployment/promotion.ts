@@ -1,10 +1,14 @@
 import type { Deployment, DeploymentGroupState } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import type { AllocationRow } from '../allocation/allocation-row.ts'
-import { isTerminal } from '../allocation/terminal.ts'
-import { resetProgressDeadline } from './deadline.ts'
-import { awaitsPromotion, isAutoPromote, runningDescription } from './deployment-status.ts'
-import { groupStateOf, withGroupStates } from './new-deployment.ts'
+import { type AllocationRow, isTerminal } from '../allocation/allocation-row.ts'
+import {
+  awaitsPromotion,
+  groupStateOf,
+  isAutoPromote,
+  resetProgressDeadline,
+  runningDescription,
+  withGroupStates,
+} from './deployment.ts'
 
 export type FindAllocation = (id: string) => AllocationRow | undefined
 

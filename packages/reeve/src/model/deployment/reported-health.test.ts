@@ -3,7 +3,7 @@ import test from 'node:test'
 import type { ClientStatus } from '@reeve/contract'
 import { anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
-import { mergeReportedHealth } from './reported-health.ts'
+import { mergeReportedHealth } from './deployment-health.ts'
 
 const status = (Healthy: boolean | null, fields = {}) => ({
   Healthy,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Job } from '@reeve/contract'
 import { aJob } from '../../../test/build/index.ts'
-import { decideRollback, isCurrentDeployment } from './rollback.ts'
+import { decideRollback, isCurrentDeployment } from './deployment.ts'
 
 const version = (Version: number, fields: Partial<Job> = {}): Job => ({
   ...aJob(),

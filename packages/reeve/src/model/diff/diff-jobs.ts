@@ -10,12 +10,11 @@ import {
   listOrNull,
   type DiffParts,
   type BeforeAfter,
+  newDiffBudget,
+  type DiffBudget,
 } from './compare.ts'
-import { newDiffBudget, type DiffBudget } from './detail.ts'
-import { GROUP } from './group-rules.ts'
-import { JOB } from './job-rules.ts'
+import { GROUP, JOB, TASK } from './job-rules.ts'
 import type { Rules } from './rules.ts'
-import { TASK } from './task-rules.ts'
 
 export interface DiffOptions {
   /** Whether changed objects also list their unchanged fields. */

@@ -6,7 +6,7 @@ import { Value } from 'typebox/value'
 import { changedAt, fullJob, leafPaths } from '../../../test/build/full-job.ts'
 import { inputOf } from '../../../test/build/input-arbitrary.ts'
 import { canonicalizeJob } from '../canonical/canonicalize-job.ts'
-import { jobSpecChanged } from '../job/job-change.ts'
+import { jobSpecChanged } from '../job/job.ts'
 import { diffJobs } from './diff-jobs.ts'
 
 const DEFAULTS = { region: 'eu', namespace: 'team', nodePool: 'workers' }

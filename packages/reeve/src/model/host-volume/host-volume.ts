@@ -9,12 +9,12 @@ import {
   type VolumeCapability,
 } from '@reeve/contract'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
-import { canonicalizeConstraints } from '../canonical/canonicalize-constraint.ts'
-import { patternInstructions } from '../job/job-size.ts'
+import { canonicalizeConstraints } from '../canonical/canonicalize-blocks.ts'
+import { patternInstructions } from '../job/job.ts'
 import { LIMITS } from '../limits.ts'
 import { isNodePoolName } from '../node/registration-problem.ts'
-import type { NodeRow } from '../node-row.ts'
-import { issuesText } from '../validation/finding.ts'
+import type { NodeRow } from '../node/node.ts'
+import { issuesText } from '../validation/validation-issue.ts'
 import { checkConstraints } from '../validation/validate-constraint.ts'
 
 /** Origin of a volume: created by its plugin, or an existing directory that was registered. */

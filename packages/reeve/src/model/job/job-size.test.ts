@@ -4,7 +4,7 @@ import type { Input, Job } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
 import { canonicalizeJob, PARSE_DEFAULTS } from '../canonical/canonicalize-job.ts'
 import { LIMITS } from '../limits.ts'
-import { isLargeJob, jobSizeProblem } from './job-size.ts'
+import { isLargeJob, jobSizeProblem } from './job.ts'
 
 const { jobPartsMax, jobEntriesMax } = LIMITS
 

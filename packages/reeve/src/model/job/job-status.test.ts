@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job } from '@reeve/contract'
 import { aGroup, aJob } from '../../../test/build/job.ts'
-import { jobStatus, type JobStatusInputs } from './job-status.ts'
+import { jobStatus, type JobStatusInputs } from './job.ts'
 
 const nothing: JobStatusInputs = {
   hasActiveDeployment: false,

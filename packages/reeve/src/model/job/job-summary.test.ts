@@ -3,15 +3,15 @@ import test from 'node:test'
 import { CLIENT_STATUSES, type ClientStatus } from '@reeve/contract'
 import fc from 'fast-check'
 import { aGroup, aJob } from '../../../test/build/job.ts'
-import { jobStub } from './job-stub.ts'
 import {
-  newSummary,
-  recountSummary,
   applyStatusChanges,
   countChild,
+  jobStub,
+  newSummary,
+  recountSummary,
+  type StatusChange,
   withGroupsOf,
   withQueued,
-  type StatusChange,
 } from './job-summary.ts'
 
 const job = aJob({ groups: [aGroup({ Name: 'a' }), aGroup({ Name: 'b' })] })

@@ -3,10 +3,12 @@ import type {
   Job,
   JobChildrenSummary,
   JobStatus,
+  JobStub,
   JobSummary,
   TaskGroupSummary,
 } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
+import { isParameterized } from './job.ts'
 
 const NO_ALLOCATIONS: TaskGroupSummary = {
   Queued: 0,
@@ -169,4 +171,35 @@ function withGroups(
   const all = new Map([...Object.entries(summary.Summary), ...groups])
   const sorted = [...all].toSorted(([a], [b]) => compareText(a, b))
   return { ...summary, Summary: Object.fromEntries(sorted) }
+}
+
+/** Returns the list entry of a job; `Meta` is included only if requested and not empty. */
+export function jobStub(
+  job: Job,
+  summary: JobSummary | undefined,
+  options: { readonly withMeta?: boolean } = {},
+): JobStub {
+  return {
+    ID: job.ID,
+    ParentID: job.ParentID,
+    Name: job.Name,
+    Namespace: job.Namespace,
+    Datacenters: job.Datacenters,
+    NodePool: job.NodePool,
+    Multiregion: job.Multiregion,
+    Type: job.Type,
+    Priority: job.Priority,
+    Periodic: job.Periodic !== null,
+    ParameterizedJob: isParameterized(job),
+    Stop: job.Stop,
+    Status: job.Status,
+    StatusDescription: job.StatusDescription,
+    JobSummary: summary ?? newSummary(job),
+    CreateIndex: job.CreateIndex,
+    ModifyIndex: job.ModifyIndex,
+    JobModifyIndex: job.JobModifyIndex,
+    SubmitTime: job.SubmitTime,
+    ...(job.Quarantine === undefined ? {} : { Quarantine: job.Quarantine }),
+    ...(options.withMeta === true && job.Meta !== null ? { Meta: job.Meta } : {}),
+  }
 }

@@ -1,6 +1,6 @@
 import type { Job, ParameterizedJobConfig } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { isParameterized } from '../job/job-change.ts'
+import { isParameterized } from '../job/job.ts'
 import { LIMITS } from '../limits.ts'
 import { refusal, type Refusal } from '../refusal.ts'
 import { childJob } from './periodic.ts'

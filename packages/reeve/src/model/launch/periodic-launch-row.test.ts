@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job } from '@reeve/contract'
 import { aJob } from '../../../test/build/job.ts'
-import { lastLaunchMs, launchRecordAfterUpdate } from './periodic-launch-row.ts'
+import { lastLaunchMs, launchRecordAfterUpdate } from './periodic.ts'
 
 const hourly: Input<Job> = { Type: 'batch', Periodic: { Spec: '@hourly' } }
 const daily: Input<Job> = { Type: 'batch', Periodic: { Spec: '@daily' } }

@@ -9,10 +9,10 @@ import {
   scaleRequestProblem,
   withCount,
   type ScaleAction,
-} from './scale-problem.ts'
-import { scaleStatus } from './scale-status.ts'
-import { withScalingEvent } from './scaling-events-row.ts'
-import { assignPolicyIds } from './settle-policies.ts'
+  scaleStatus,
+  withScalingEvent,
+  assignPolicyIds,
+} from './scaling.ts'
 
 const WISH: ScaleAction = { group: 'app', count: 2, message: 'more', isError: false, meta: null }
 

@@ -20,7 +20,7 @@ import { Compile } from 'typebox/compile'
 
 /**
  * Schemas of stored rows. Rows of other tables have no schema; only their key and groups are
- * checked (state/copy-checker.ts).
+ * checked (state/state-snapshot.ts).
  */
 const SCHEMAS: Readonly<Record<string, TSchema>> = {
   acl_policies: AclPolicyRecord,

@@ -16,7 +16,7 @@ import {
   quote,
   issueIf,
   type ValidationIssue,
-} from './finding.ts'
+} from './validation-issue.ts'
 
 /**
  * Alternatives for unsupported blocks and arguments. A job that uses one of them is rejected: if

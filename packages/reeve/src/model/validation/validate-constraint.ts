@@ -1,8 +1,12 @@
 import { CONSTRAINT_OPERANDS, type Affinity, type Constraint, type Spread } from '@reeve/contract'
-import { isDeviceTarget, isNodeTarget } from '../constraint/target.ts'
+import {
+  compilePattern,
+  isDeviceTarget,
+  isNodeTarget,
+  parseVersionConstraint,
+  type VersionKind,
+} from '../constraint/constraint.ts'
 import { LIMITS } from '../limits.ts'
-import { compilePattern } from '../constraint/pattern.ts'
-import { parseVersionConstraint, type VersionKind } from '../constraint/version.ts'
 import {
   concatIssues,
   forEachEntry,
@@ -11,7 +15,7 @@ import {
   quote,
   issueIf,
   type ValidationIssue,
-} from './finding.ts'
+} from './validation-issue.ts'
 
 type TargetPredicate = (target: string) => boolean
 

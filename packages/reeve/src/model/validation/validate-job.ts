@@ -1,7 +1,6 @@
 import { JOB_TYPES, type Job, type TaskGroup } from '@reeve/contract'
 import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import { LIMITS } from '../limits.ts'
-import { jobIdProblems } from './job-id.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
 import {
   concatIssues,
@@ -14,7 +13,7 @@ import {
   quote,
   issueIf,
   type ValidationIssue,
-} from './finding.ts'
+} from './validation-issue.ts'
 import { checkGroup } from './validate-group.ts'
 import { checkJobNames } from './validate-names.ts'
 import { checkParameterized, checkPeriodic } from './validate-launch.ts'
@@ -202,4 +201,19 @@ function checkUi(job: Job): readonly ValidationIssue[] {
       ),
     ),
   )
+}
+
+/**
+ * Returns the problems of a job ID, including that of a dispatched job. Stricter than peers: a job
+ * is read and stopped by a URL that contains its ID, so an ID that is impossible in a URL would
+ * make the job unmanageable. The length is checked against the limit of path segments.
+ */
+export function jobIdProblems(id: string): readonly string[] {
+  const problems: string[] = []
+  if (id.includes(' ')) problems.push('Job ID contains a space')
+  if (id.includes('\0')) problems.push('Job ID contains a null character')
+  // Clients resolve them before they send the request, even when percent-encoded.
+  if (id === '.' || id === '..') problems.push(`Job cannot have the ID "${id}"`)
+  if (!id.isWellFormed()) problems.push('Job ID contains half of a surrogate pair')
+  return problems
 }

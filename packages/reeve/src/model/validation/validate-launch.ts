@@ -1,7 +1,7 @@
 import { PAYLOAD_REQUIREMENTS, type Job, type PeriodicConfig, type Task } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { parseCron } from '../../lang/cron/index.ts'
-import { isBatchType } from '../job/job-type.ts'
+import { isBatchType } from '../job/job.ts'
 import { parseTaskCron, timeZoneOf } from '../launch/task-schedule.ts'
 import { LIMITS } from '../limits.ts'
 import {
@@ -11,7 +11,7 @@ import {
   quote,
   issueIf,
   type ValidationIssue,
-} from './finding.ts'
+} from './validation-issue.ts'
 
 /** Validates the periodic and parameterized blocks. */
 export function checkPeriodic(job: Job): readonly ValidationIssue[] {

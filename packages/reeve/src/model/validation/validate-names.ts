@@ -1,6 +1,6 @@
 import type { Job, NetworkResource, Service, Task, TaskGroup } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
-import { issue, type ValidationIssue } from './finding.ts'
+import { issue, type ValidationIssue } from './validation-issue.ts'
 
 /**
  * Rejects names with control characters. Names become file names, environment variables, labels,

@@ -6,7 +6,7 @@ import {
   quote,
   issueIf,
   type ValidationIssue,
-} from './finding.ts'
+} from './validation-issue.ts'
 
 const PORT_MAX = 65_535
 const HOSTNAME_CHARS_MAX = 254

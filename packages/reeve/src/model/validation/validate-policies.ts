@@ -3,10 +3,11 @@ import type {
   MigrateStrategy,
   ReschedulePolicy,
   RestartPolicy,
+  ScalingPolicy,
   UpdateStrategy,
 } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
-import { concatIssues, issue, quote, issueIf, type ValidationIssue } from './finding.ts'
+import { concatIssues, issue, quote, issueIf, type ValidationIssue } from './validation-issue.ts'
 
 const SECOND_NS = nsFromMs(1_000)
 const MIN_RESTART_INTERVAL_NS = 5 * SECOND_NS
@@ -305,6 +306,35 @@ export function checkDisconnect(
           `${path}.Reconcile`,
           `Invalid reconcile option ${quote(reconcile)}, must be one of ${RECONCILE_STRATEGIES.map(quote).join(', ')}`,
         ),
+    ),
+  )
+}
+
+/** Checks the bounds of a scaling policy of a group or task. */
+export function checkScalingBounds(
+  policy: ScalingPolicy,
+  path: string,
+): readonly ValidationIssue[] {
+  const { Min: minimum, Max: maximum } = policy
+  return concatIssues(
+    issueIf(
+      maximum < 0 &&
+        issue(
+          `${path}.Max`,
+          'Scaling policy invalid: maximum count must be specified and non-negative',
+        ),
+    ),
+    issueIf(
+      maximum >= 0 &&
+        maximum < minimum &&
+        issue(
+          `${path}.Max`,
+          'Scaling policy invalid: maximum count must not be less than minimum count',
+        ),
+    ),
+    issueIf(
+      minimum < 0 &&
+        issue(`${path}.Min`, 'Scaling policy invalid: minimum count must be non-negative'),
     ),
   )
 }

@@ -15,7 +15,7 @@ import {
   quote,
   issueIf,
   type ValidationIssue,
-} from './finding.ts'
+} from './validation-issue.ts'
 import { checkUnsupportedCheck, checkUnsupportedService } from './unsupported.ts'
 import { portLabels } from './validate-network.ts'
 

@@ -17,7 +17,7 @@ import {
   quote,
   issueIf,
   type ValidationIssue,
-} from './finding.ts'
+} from './validation-issue.ts'
 import {
   checkAffinities,
   checkDeviceAffinities,
@@ -29,12 +29,11 @@ import {
   checkDispatchPayload,
   checkSignal,
   checkTemplates,
-} from './validate-file.ts'
+} from './validate-artifact.ts'
 import { checkUnsupportedTask } from './unsupported.ts'
 import { checkTaskNames } from './validate-names.ts'
 import { checkSchedule } from './validate-launch.ts'
-import { checkRestart } from './validate-policies.ts'
-import { checkScalingBounds } from './validate-scaling.ts'
+import { checkRestart, checkScalingBounds } from './validate-policies.ts'
 
 const MIN_CPU_MHZ = 1
 const MIN_MEMORY_MB = 10

@@ -7,7 +7,7 @@ import {
   parsePeerVersions,
   type PeerDeployment,
   type PeerJob,
-} from './peer-progress.ts'
+} from './decide-rollout.ts'
 
 const job: PeerJob = { Version: 3, Stop: false, SubmitTime: 100 }
 const older: PeerJob = { ...job, SubmitTime: 50 }

@@ -26,14 +26,16 @@ import {
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import type { RegionClient } from '../region-client.ts'
-import { decideRollout, type PeerProgress, type RolloutDecision } from './decide-rollout.ts'
 import {
-  peerProgress,
+  decideRollout,
   parsePeerDeployments,
   parsePeerJob,
   parsePeerVersions,
+  type PeerProgress,
+  peerProgress,
   type PeerState,
-} from './peer-progress.ts'
+  type RolloutDecision,
+} from './decide-rollout.ts'
 
 /** Interval at which regions poll each other during a rollout. */
 const POLL_MS = 500

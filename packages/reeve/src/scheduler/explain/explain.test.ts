@@ -25,8 +25,7 @@ import {
   seeded,
 } from '../../../test/build/index.ts'
 import type { AllocationRow } from '../../model/index.ts'
-import { explainGroup, type ExplainOptions } from './explain-group.ts'
-import { toExplanation } from './explanation.ts'
+import { explainGroup, type ExplainOptions, toExplanation } from './explain-group.ts'
 
 interface Parts {
   readonly job: Job

@@ -1,8 +1,13 @@
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { portKey, type NodeUsage, type PublicNode } from '../../model/index.ts'
-import { capacityOf, demandOnNode, freeCores, type GroupRequirements } from '../rank/group-ask.ts'
-import { nodePorts } from '../rank/ports.ts'
-import { exhaustedDimension } from '../rank/room.ts'
+import {
+  capacityOf,
+  demandOnNode,
+  exhaustedDimension,
+  freeCores,
+  type GroupRequirements,
+} from '../resources/resource-fit.ts'
+import { nodePorts } from '../resources/port-allocator.ts'
 import { deviceVictims } from './device-victims.ts'
 import { usageWithout, type Victim } from './victim.ts'
 

@@ -1,7 +1,7 @@
 import type { NodeDevice } from '@reeve/contract'
 import { deviceKey, type NodeUsage, type PublicNode } from '../../model/index.ts'
-import { freeInstances, type DeviceRequirement } from '../rank/devices.ts'
-import type { GroupRequirements } from '../rank/group-ask.ts'
+import { freeInstances, type DeviceRequirement } from '../resources/device-allocator.ts'
+import type { GroupRequirements } from '../resources/resource-fit.ts'
 import type { Victim } from './victim.ts'
 
 export interface DeviceVictimOptions {

@@ -9,7 +9,7 @@ import {
   type ResourceCharge,
   type NodeUsage,
 } from '../../model/index.ts'
-import type { PlacementView } from '../view.ts'
+import type { PlacementView } from '../cluster-view.ts'
 
 /** Minimum difference in priority between a job and the allocations that it preempts. */
 const PRIORITY_DIFFERENCE_MIN = 10

@@ -6,25 +6,34 @@ import {
   type AllocationRow,
   type PublicNode,
 } from '../../model/index.ts'
-import { chooseCanaryIndexes, requiresPromotion, splitCanaries } from './canary.ts'
-import { classify, type ClassifiedAllocations, type DelayedReschedule } from './classify.ts'
-import { isReplacementDisabled, vacatesSlot } from './drain.ts'
-import { stopOnClientWaitMs } from './lost.ts'
-import { AllocNameIndex } from './names.ts'
-import { stopAsLost, type Placement, type Stop } from './placement.ts'
-import { STOP_DESCRIPTIONS } from './reasons.ts'
-import { reconcileReconnecting } from './reconnect.ts'
-import { groupOf } from './repair-versions.ts'
 import {
-  usesDeployments,
-  isGroupHealthy,
-  type GroupDeploymentChange,
+  chooseCanaryIndexes,
   type DeploymentState,
-} from './rollout.ts'
-import { nameIndexOf, isFromOlderVersion, sortByNameIndex } from './row-order.ts'
-import { canBeStopped, chooseAllocationsToStop } from './surplus.ts'
-import type { UpdateClassifier } from './update-kind.ts'
-import { updateLimit } from './update-limit.ts'
+  type GroupDeploymentChange,
+  isGroupHealthy,
+  requiresPromotion,
+  splitCanaries,
+  updateLimit,
+  usesDeployments,
+} from './deployment-state.ts'
+import {
+  classify,
+  type ClassifiedAllocations,
+  type DelayedReschedule,
+  reconcileReconnecting,
+} from './classify.ts'
+import {
+  isFromOlderVersion,
+  isReplacementDisabled,
+  nameIndexOf,
+  sortByNameIndex,
+  STOP_DESCRIPTIONS,
+  stopOnClientWaitMs,
+  vacatesSlot,
+} from './allocation-state.ts'
+import { AllocNameIndex, canBeStopped, chooseAllocationsToStop } from './group-count.ts'
+import { stopAsLost, type Placement, type Stop } from './reconcile-result.ts'
+import { groupOf, type UpdateClassifier } from './job-versions.ts'
 
 /** Result of reconciling a group, before any placement. */
 export interface ReconcileResult {

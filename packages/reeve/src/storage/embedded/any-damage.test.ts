@@ -16,7 +16,7 @@ import {
 } from '../../../test/build/data-directory.ts'
 import { Experiment } from '../../../test/build/experiment.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { readManifest } from './leveldb/manifest.ts'
+import { readManifest } from './leveldb/record-log.ts'
 
 const RUNS = 150
 /** More than fit into any time that is given. */

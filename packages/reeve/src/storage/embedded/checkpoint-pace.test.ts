@@ -5,7 +5,7 @@ import {
   nextBatchBytes,
   BATCH_BYTES_MAX,
   BATCH_BYTES_MIN,
-} from './checkpoint-pace.ts'
+} from './embedded-engine.ts'
 
 const KB = 1024
 

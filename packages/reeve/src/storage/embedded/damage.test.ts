@@ -18,7 +18,7 @@ import {
   writeFormat,
 } from '../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import * as layout from './layout.ts'
+import * as layout from './row-format.ts'
 import { openEmbeddedEngine, type EmbeddedEngineOptions } from './open-embedded-engine.ts'
 
 // Each case damages a directory that was closed properly. Opening must say so and touch nothing.

@@ -2,10 +2,10 @@ import { constants } from 'node:fs'
 import { access, mkdir, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { findLockHolder } from './directory-lock.ts'
-import { fsyncDirectory, replaceFile } from './durable-file.ts'
-import { addChecksum, stripChecksum } from './layout.ts'
-import type { WalPosition } from './leveldb/inspect-database.ts'
+import { findRecordLockHolder } from '@reeve/kit/proc-locks.ts'
+import { fsyncDirectory, replaceFile } from '../durable-file.ts'
+import { addChecksum, stripChecksum } from './row-format.ts'
+import type { WalPosition } from './leveldb/verify-database.ts'
 import { errorCode, storageFault } from './storage-faults.ts'
 
 /**
@@ -301,4 +301,65 @@ function unreadableFile(path: string, cause?: unknown): Error {
 function ifMissing(thrown: unknown): undefined {
   if (errorCode(thrown) === 'ENOENT') return undefined
   throw thrown
+}
+
+/**
+ * Process ID of the holder of the database lock; undefined if none is visible. The database has its
+ * own lock, but trying it has side effects: it first renames the LOG file of the holder, and a
+ * second attempt in the same process even drops the first lock (closing any descriptor of a file
+ * releases all locks of the process on it). So the kernel's lock table is checked first. Without
+ * such a table, or if the holder is in another PID namespace, the database's own lock still
+ * protects.
+ */
+export async function findLockHolder(lockFile: string): Promise<number | undefined> {
+  const [table, file] = await Promise.all([
+    readFile('/proc/locks', 'utf8').catch(() => ''), // no Linux: no table
+    stat(lockFile, { bigint: true }).catch(undefinedIfMissing),
+  ])
+  return file === undefined ? undefined : findRecordLockHolder(table, file)
+}
+
+function undefinedIfMissing(thrown: unknown): undefined {
+  if (errorCode(thrown) === 'ENOENT') return undefined
+  throw thrown
+}
+
+interface VersionLog {
+  warn(fields: object, message: string): void
+}
+
+/**
+ * Records the version of the program that writes to a storage and warns if an older one follows a
+ * newer one. That is allowed within one storage format, but rows may have fields that the older
+ * version does not know.
+ */
+export async function recordWriterVersion(
+  paths: DataPaths,
+  version: string,
+  log: VersionLog | undefined,
+): Promise<void> {
+  const previous = await readWriterVersion(paths)
+  if (previous === version) return
+  if (previous !== undefined && isOlder(version, previous))
+    log?.warn(
+      { before: previous, version },
+      `the storage was last written by Reeve ${previous}, and this is the older ${version}: it does ` +
+        'not know what that version added, and drops it from rows that it changes. Start ' +
+        `${previous} again, or restore a backup that ${version} made`,
+    )
+  await writeWriterVersion(paths, version)
+}
+
+/** Compares versions like 1.10.0 and 1.9.3-rc.1 by their numbers; a pre-release is older. */
+export function isOlder(version: string, other: string): boolean {
+  const [a, b] = [parseVersion(version), parseVersion(other)]
+  const differing = a.numbers.findIndex((number, i) => number !== b.numbers[i])
+  if (differing === -1) return a.isPreRelease && !b.isPreRelease
+  return (a.numbers[differing] ?? 0) < (b.numbers[differing] ?? 0)
+}
+
+function parseVersion(version: string) {
+  const [release = '', ...rest] = version.split('-')
+  const numbers = release.split('.').map((part) => Number.parseInt(part, 10) || 0)
+  return { numbers: [...numbers, 0, 0, 0].slice(0, 3), isPreRelease: rest.length > 0 }
 }

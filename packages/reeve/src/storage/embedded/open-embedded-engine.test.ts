@@ -19,7 +19,7 @@ import {
   writeFormat,
 } from '../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import * as layout from './layout.ts'
+import * as layout from './row-format.ts'
 import { openEmbeddedEngine } from './open-embedded-engine.ts'
 
 test('a directory is refused while another process uses it, and no longer', async (t) => {

@@ -8,15 +8,18 @@ import {
   type StoredRow,
 } from '../../state/index.ts'
 import * as data from './data-directory.ts'
-import * as layout from './layout.ts'
-import { CorruptDatabaseError, verifyDatabase } from './leveldb/inspect-database.ts'
-import { salvageDatabase, type SalvagedDatabase } from './leveldb/salvage-database.ts'
-import { scanLog } from './log/inspect-log.ts'
-import { CorruptLogError } from './log/log-file.ts'
+import * as layout from './row-format.ts'
+import {
+  CorruptDatabaseError,
+  salvageDatabase,
+  type SalvagedDatabase,
+  verifyDatabase,
+} from './leveldb/verify-database.ts'
+import { CorruptLogError, scanLog } from './log/segment.ts'
 import { salvageLog, type SalvagedLog } from './log/salvage-log.ts'
 import { toStorageFault } from './storage-faults.ts'
 import { isCheckpointPosition } from './stored-position.ts'
-import { unescapeText } from './text-escape.ts'
+import { unescapeText } from '../text-escape.ts'
 
 const ROWS_PER_PAGE = 1_000
 

@@ -5,8 +5,8 @@ import {
   type DataPaths,
   type HighWaterMark,
 } from './data-directory.ts'
-import type { RowDatabase } from './database.ts'
-import { METADATA_KEYS, stripChecksum } from './layout.ts'
+import type { RowDatabase } from './row-database.ts'
+import { METADATA_KEYS, stripChecksum } from './row-format.ts'
 
 export interface OpenStorage {
   readonly paths: DataPaths

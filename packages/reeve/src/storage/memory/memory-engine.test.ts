@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogEntry } from '../../state/index.ts'
 import { storageEngineSuite } from '../../../test/suites/storage-engine.ts'
-import { MemoryDisk } from './memory-disk.ts'
-import { openMemoryEngine, type MemoryEngine } from './memory-engine.ts'
+import { MemoryDisk, type MemoryEngine, openMemoryEngine } from './memory-engine.ts'
 
 storageEngineSuite('memory', () => {
   const disk = new MemoryDisk()

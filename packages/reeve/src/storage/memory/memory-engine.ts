@@ -10,10 +10,7 @@ import {
   type StorageEngine,
   type StoredRow,
 } from '../../state/index.ts'
-import { assertContiguous, assertCheckpoint, clampTrim } from '../log-rules.ts'
-import { InFlightCalls } from '../running-calls.ts'
-import { MemoryDisk } from './memory-disk.ts'
-import { FaultInjector, type InjectedFault } from './memory-faults.ts'
+import { assertContiguous, assertCheckpoint, clampTrim, InFlightCalls } from '../engine-rules.ts'
 
 const ITEMS_PER_PAGE = 1_000
 
@@ -160,3 +157,98 @@ function failureOf(fault: InjectedFault): Fault | undefined {
 function fencedFault(): Fault {
   return new Fault('storage-fenced', 'Another server has taken over this storage.')
 }
+
+/** A stored row. */
+interface StoredMemoryRow extends CheckpointRow {
+  readonly text: string
+}
+
+/** State that survives a memory engine: passing it to the next engine simulates a restart. */
+export class MemoryDisk {
+  readonly log = new Map<number, LogEntry>()
+  readonly rows = new Map<string, StoredMemoryRow>()
+  readonly blobs = new Map<string, Uint8Array>()
+  firstIndex = 1
+  lastIndex = 0
+  checkpoint: CheckpointPosition = { upTo: 0, tableIndexes: {} }
+  /** Number of openings. Engines of earlier openings are fenced. */
+  openCount = 0
+
+  append(entries: readonly AppendEntry[]): void {
+    for (const entry of entries) {
+      this.log.set(entry.index, { ...entry, text: joinChunks(entry.text), blobs: [] })
+      this.lastIndex = entry.index
+      for (const { key, bytes } of entry.blobs) {
+        // A copy: the caller may use its buffer again.
+        if (bytes === undefined) this.blobs.delete(key)
+        else this.blobs.set(key, bytes.slice())
+      }
+    }
+  }
+
+  /** Kept entries of an index range, both ends included. */
+  entries(from: number, to: number): LogEntry[] {
+    const found: LogEntry[] = []
+    for (let index = Math.max(from, this.firstIndex); index <= to; index++) {
+      const entry = this.log.get(index)
+      if (entry !== undefined) found.push(entry)
+    }
+    return found
+  }
+
+  startLogAt(firstIndex: number): void {
+    this.firstIndex = firstIndex
+    this.lastIndex = firstIndex - 1
+    this.checkpoint = { upTo: firstIndex - 1, tableIndexes: {} }
+  }
+
+  trim(beforeIndex: number): void {
+    for (; this.firstIndex < beforeIndex; this.firstIndex++) this.log.delete(this.firstIndex)
+  }
+}
+
+/** Injects a fault into the next append. Each fault occurs once. */
+class FaultInjector {
+  #next: InjectedFault | undefined
+
+  /** The next append is held, and its entries are not durable, until `release` is called. */
+  blockNext(): BlockedAppend {
+    const started = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    this.#next = { kind: 'slow', started: started.resolve, released: released.promise }
+    return { started: started.promise, release: released.resolve }
+  }
+
+  /** The next append rejects with `storage-failed`. A reopening finds all of it or none. */
+  failNext(survives: 'all' | 'none'): void {
+    this.#next = { kind: 'torn', survives }
+  }
+
+  /** The next append rejects with `storage-full` and leaves nothing. */
+  fillDisk(): void {
+    this.#next = { kind: 'full' }
+  }
+
+  /** The next append rejects with `storage-fenced`, as if another leader had written. */
+  fenceNext(): void {
+    this.#next = { kind: 'fenced' }
+  }
+
+  takeNext(): InjectedFault | undefined {
+    const next = this.#next
+    this.#next = undefined
+    return next
+  }
+}
+
+interface BlockedAppend {
+  /** Resolves when the append has been called. */
+  readonly started: Promise<void>
+  readonly release: () => void
+}
+
+type InjectedFault =
+  | { readonly kind: 'slow'; readonly started: () => void; readonly released: Promise<void> }
+  | { readonly kind: 'torn'; readonly survives: 'all' | 'none' }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'fenced' }

@@ -1,5 +1,5 @@
 import { rollStoreSuite } from '../../../test/suites/roll-store.ts'
-import { MemoryServerRegistry } from './memory-roll.ts'
+import { MemoryServerRegistry } from './memory-cluster.ts'
 
 rollStoreSuite('memory', () => {
   let nowMs = 1

@@ -17,11 +17,20 @@ import type {
   StoredBlob,
   StoredRow,
 } from '../../state/index.ts'
-import { unescapeText } from '../embedded/text-escape.ts'
-import { assertContiguous, assertCheckpoint, clampTrim } from '../log-rules.ts'
-import { InFlightCalls } from '../running-calls.ts'
-import { appendEntries, blobDigest } from './append-entries.ts'
-import type { ConnectionPools, Statement } from './lanes.ts'
+import { unescapeText } from '../text-escape.ts'
+import { assertContiguous, assertCheckpoint, clampTrim, InFlightCalls } from '../engine-rules.ts'
+import {
+  advanceCheckpointStatement,
+  appendEntries,
+  blobDigest,
+  blobsStatement,
+  checkpointBatches,
+  type CheckpointFence,
+  startLogStatement,
+  trimStatement,
+  upsertRowsStatement,
+} from './write-statements.ts'
+import type { ConnectionPools, Statement } from './connections.ts'
 import {
   selectBlobsPage,
   selectEntryIds,
@@ -35,19 +44,17 @@ import {
   type EntryIdRow,
   type LogRow,
   type CheckpointPageRow,
-} from './pages.ts'
-import { readPosition, type TermPosition } from './position.ts'
-import { corruptFault, divergedFault, fencedFault, toPostgresFault } from './postgres-faults.ts'
-import { DEFAULT_COMMIT_TIMEOUT_MS, type Retry } from './retry.ts'
+  readPosition,
+  type TermPosition,
+} from './page-queries.ts'
 import {
-  startLogStatement,
-  blobsStatement,
-  advanceCheckpointStatement,
-  upsertRowsStatement,
-  checkpointBatches,
-  trimStatement,
-  type CheckpointFence,
-} from './write-checkpoint.ts'
+  corruptFault,
+  DEFAULT_COMMIT_TIMEOUT_MS,
+  divergedFault,
+  fencedFault,
+  type Retry,
+  toPostgresFault,
+} from './postgres-faults.ts'
 
 const TRIM_BATCH_SIZE = 2_000
 

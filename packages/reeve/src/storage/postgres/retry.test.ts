@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { turn } from '../../../test/build/agent.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { Retry } from './retry.ts'
+import { Retry } from './postgres-faults.ts'
 
 /** A retry on a clock that moves only when told. */
 function aRetry() {

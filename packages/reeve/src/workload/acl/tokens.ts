@@ -1,4 +1,10 @@
-import type { AclToken, AclTokenRequest, AclTokenRoleLink } from '@reeve/contract'
+import type {
+  AclBootstrapRequest,
+  AclToken,
+  AclTokenRequest,
+  AclTokenRoleLink,
+  AclTokenStub,
+} from '@reeve/contract'
 import {
   parseExpirationTime,
   parseExpirationTtl,
@@ -6,13 +12,25 @@ import {
   validateToken,
   type Caller,
 } from '../../acl/index.ts'
-import { formatDurationNs, isoFromMs, parseDurationNs } from '@reeve/kit/duration.ts'
+import { formatDurationNs, isoFromMs, parseDurationNs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { PERMISSION_DENIED, refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
-import { put, remove, type Author, type Change, type Stamp } from '../../state/index.ts'
+import {
+  PERMISSION_DENIED,
+  refusal,
+  type AclTokenRow,
+  type Refusal,
+  aclTokenStub,
+  aclTokenView,
+} from '../../model/index.ts'
+import {
+  put,
+  remove,
+  type Author,
+  type Change,
+  type Stamp,
+  findSetting,
+} from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { tokenWithSecret } from './token-view.ts'
-import { isUuid } from './uuid.ts'
 
 /** Result of a token write, with the secret. */
 export interface TokenWriteResult {
@@ -37,7 +55,7 @@ export async function writeToken(
 }
 
 /** Commits a validated token with additional changes; resolves when it is durable. */
-export async function commitToken(
+async function commitToken(
   context: WorkloadContext,
   { by }: Author,
   row: AclTokenRow,
@@ -123,7 +141,7 @@ function buildTokenRow(
 }
 
 /** Fields that identify a token by the hash of its secret, and the sealed secret. */
-export function secretFields(
+function secretFields(
   { sealer }: WorkloadContext,
   { accessorId, secretId }: { readonly accessorId: string; readonly secretId: string },
 ): Pick<AclTokenRow, 'AccessorID' | 'SecretHash' | 'SealedSecret'> {
@@ -219,5 +237,148 @@ export function checkTokenReader(caller: Caller, accessorId: string): Refusal | 
 }
 
 function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}
+
+/** Accessor ID and policy name of requests without a token. */
+export const ANONYMOUS = 'anonymous'
+
+/** Returns the token with its secret, for its holder and management. */
+export function tokenWithSecret(context: WorkloadContext, row: AclTokenRow): AclToken {
+  return aclTokenView(withRoleNames(context, row), context.sealer.open(row.SealedSecret))
+}
+
+/** Returns the token as it appears in lists. */
+export function tokenStub(context: WorkloadContext, row: AclTokenRow): AclTokenStub {
+  return aclTokenStub(withRoleNames(context, row))
+}
+
+/** Returns the object that filters are evaluated on: the token without its secret. */
+export function tokenFilterView(context: WorkloadContext, row: AclTokenRow): AclToken {
+  return aclTokenView(withRoleNames(context, row), '')
+}
+
+/**
+ * Adds the names of roles. Links are stored by ID, so a role may be renamed; deleted roles are
+ * omitted.
+ */
+function withRoleNames({ store }: WorkloadContext, row: AclTokenRow): AclTokenRow {
+  if (row.Roles === null || row.Roles.length === 0) return row
+  const Roles = row.Roles.flatMap(({ ID }) => {
+    const role = store.tables.acl_roles.find(ID)
+    return role === undefined ? [] : [{ ID, Name: role.Name }]
+  })
+  return { ...row, Roles }
+}
+
+const ANONYMOUS_PERMISSIONS = {
+  Name: 'Anonymous Token',
+  Type: 'client',
+  Policies: [ANONYMOUS],
+  Roles: null,
+  Global: false,
+} as const
+
+/** The token of requests without a token. It is never stored. */
+export const ANONYMOUS_TOKEN: AclToken = {
+  ...ANONYMOUS_PERMISSIONS,
+  AccessorID: ANONYMOUS,
+  SecretID: '',
+  Hash: tokenHash(ANONYMOUS_PERMISSIONS),
+  CreateTime: ZERO_TIME,
+  ExpirationTime: null,
+  ExpirationTTL: '',
+  CreateIndex: 0,
+  ModifyIndex: 0,
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Accessor IDs and secrets are UUIDs. */
+function isUuid(text: string): boolean {
+  return UUID.test(text)
+}
+
+const SETTING = 'acl-bootstrap'
+
+/** Maximum number of characters of the reset file in a message: an index has at most 16. */
+const RESET_CHARS_SHOWN_MAX = 20
+
+/**
+ * Creates the first management token. Works once, and again each time that an operator writes the
+ * index of the last bootstrap into the reset file.
+ */
+export async function bootstrapAcl(
+  context: WorkloadContext,
+  author: Author,
+  request: AclBootstrapRequest,
+): Promise<Result<TokenWriteResult, Refusal>> {
+  const { store, ids } = context
+  const requestedSecret = request.BootstrapSecret ?? ''
+  if (requestedSecret !== '' && !isUuid(requestedSecret))
+    return invalidBootstrap('invalid acl token')
+  const isFirst = !store.tables.settings.has(SETTING)
+  const reset = isFirst ? undefined : await context.readBootstrapReset()
+  // No await from here to the commit, so that of two concurrent callers one is refused.
+  const refused = checkReset(context, reset) ?? checkSecret(context, requestedSecret)
+  if (refused !== undefined) return err(refused)
+  const row = bootstrapToken(context, {
+    accessorId: ids.uuid(),
+    secretId: requestedSecret || ids.uuid(),
+  })
+  const written = await commitToken(context, author, row, (stamp) => [
+    put('settings', { Name: SETTING, ResetIndex: stamp.index, CreateIndex: 0, ModifyIndex: 0 }),
+  ])
+  return ok(written)
+}
+
+function checkReset({ store }: WorkloadContext, reset: string | undefined): Refusal | undefined {
+  const lastBootstrap = findSetting(store.tables, SETTING)
+  if (lastBootstrap === undefined) return undefined
+  const specified = reset?.trim() ?? ''
+  if (specified === String(lastBootstrap.ResetIndex)) return undefined
+  if (specified === '')
+    return refusal(
+      'bootstrap-done',
+      `ACL bootstrap already done (reset index: ${lastBootstrap.ResetIndex})`,
+    )
+  return refusal(
+    'bootstrap-done',
+    `Invalid bootstrap reset index (specified ${specified.slice(0, RESET_CHARS_SHOWN_MAX)}, ` +
+      `reset index: ${lastBootstrap.ResetIndex})`,
+  )
+}
+
+/** Refuses a secret that another token has: the two could not be distinguished. */
+function checkSecret({ store, sealer }: WorkloadContext, secret: string): Refusal | undefined {
+  const isTaken =
+    secret !== '' && store.tables.acl_tokens.countByIndex('secret', sealer.hash(secret)) > 0
+  return isTaken ? refusal('invalid-input', 'invalid acl token') : undefined
+}
+
+function bootstrapToken(
+  context: WorkloadContext,
+  secret: { readonly accessorId: string; readonly secretId: string },
+): AclTokenRow {
+  const rights = {
+    Name: 'Bootstrap Token',
+    Type: 'management',
+    Policies: null,
+    Roles: null,
+    Global: true,
+  } as const
+  return {
+    ...secretFields(context, secret),
+    ...rights,
+    Hash: tokenHash(rights),
+    CreateTime: isoFromMs(context.clock.nowMs()),
+    ExpirationTime: null,
+    ExpirationTTL: '',
+    CreateIndex: 0,
+    ModifyIndex: 0,
+  }
+}
+
+function invalidBootstrap(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
 }

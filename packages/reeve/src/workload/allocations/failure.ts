@@ -24,11 +24,9 @@ import {
   type Refusal,
 } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
-import { locateFields } from '../jobs/placed-problems.ts'
-import { readSubmission } from '../jobs/submissions.ts'
-import { versionsOf } from '../jobs/versions.ts'
-import type { WorkOrigin } from '../work-origin.ts'
+import type { WorkloadContext, WorkOrigin } from '../context.ts'
+import { locateFields } from '../jobs/checks.ts'
+import { readSubmission, versionsOf } from '../jobs/versions.ts'
 
 export interface FailureParams {
   readonly allocId: string

@@ -3,7 +3,7 @@ import { LIMITS } from '../../model/index.ts'
 import type { PolicyDefinition } from '../../policy/index.ts'
 import type { EnforcedPolicy, PolicySource } from './policy-source.ts'
 
-/** Other systems prefix `_var` with their own name; see `policy/native-data.ts`. */
+/** Other systems prefix `_var` with their own name; see `policy/native-input.ts`. */
 const VARIABLE_IMPORT_PATTERN = /\b[a-z]+_var\b/
 
 /** Policy code in the form used for evaluation. */

@@ -11,22 +11,29 @@ import {
   refusal,
   type DispatchInput,
   type Refusal,
+  isActivePeriodic,
+  periodicChild,
 } from '../../model/index.ts'
-import { childJobRows, dispatchKey, namespacedKey, type Author } from '../../state/index.ts'
+import {
+  childJobRows,
+  dispatchKey,
+  namespacedKey,
+  type Author,
+  type Tables,
+} from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   checkOverridePermission,
   enforceAndWrite,
   type EnforcementResult,
   type PreparedWrite,
-} from '../guarding/submit-guarded.ts'
-import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
+} from '../policy-enforcement/enforce.ts'
+import { checkRegistrationEnabled } from '../operator.ts'
 import { stringMap } from '../text-map.ts'
-import { parseBase64Payload } from './payload.ts'
-import { specKey } from './register.ts'
+import { specKey } from './job-commit.ts'
 import { originOfRequest } from './versions.ts'
 
-export interface DispatchRequest {
+interface DispatchRequest {
   readonly namespace: string
   readonly jobId: string
   /** Undefined if the request has none. */
@@ -35,7 +42,7 @@ export interface DispatchRequest {
   readonly idempotencyToken: string
 }
 
-export interface DispatchResult {
+interface DispatchResult {
   readonly childId: string
   /** Empty if the child existed already, or is periodic or parameterized itself. */
   readonly evalId: string
@@ -207,4 +214,111 @@ function childIdProblem(id: string): string | undefined {
 
 function invalid(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
+}
+
+/** A payload as it is stored: base64 without line breaks. */
+interface Payload {
+  readonly base64: string
+  readonly bytes: number
+}
+
+/** Reads base64 as clients write it: line breaks are ignored. */
+export function parseBase64Payload(text: string): Result<Payload, string> {
+  const at = firstInvalidChar(text)
+  if (at !== undefined) return err(`illegal base64 data at input byte ${at}`)
+  const base64 = text.replaceAll(/[\r\n]/g, '')
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
+  return ok({ base64, bytes: (base64.length / 4) * 3 - padding })
+}
+
+const BASE64_CHAR = /[A-Za-z0-9+/]/
+const PADDING = '='
+
+/** Returns the position of the first invalid character; undefined if the text is valid. */
+function firstInvalidChar(text: string): number | undefined {
+  let charCount = 0
+  for (let position = 0; position < text.length; position++) {
+    const char = text.charAt(position)
+    if (isLineBreak(char)) continue
+    if (char === PADDING) return invalidPaddingAt(text, position, charCount % 4)
+    if (!BASE64_CHAR.test(char)) return position
+    charCount += 1
+  }
+  // Otherwise the last group is incomplete.
+  return charCount % 4 === 0 ? undefined : text.length - (charCount % 4)
+}
+
+/**
+ * Checks the padding: two characters after two letters of a group, one after three, and then the
+ * end.
+ */
+function invalidPaddingAt(text: string, start: number, charsInGroup: number): number | undefined {
+  if (charsInGroup < 2) return start
+  let missing = 4 - charsInGroup
+  for (let position = start; position < text.length; position++) {
+    const char = text.charAt(position)
+    if (isLineBreak(char)) continue
+    if (char !== PADDING || missing === 0) return position
+    missing -= 1
+  }
+  return missing === 0 ? undefined : text.length
+}
+
+function isLineBreak(char: string): boolean {
+  return char === '\n' || char === '\r'
+}
+
+interface LaunchResult {
+  /** Empty if the child is itself periodic or parameterized. */
+  readonly evalId: string
+  readonly index: number
+}
+
+/**
+ * Launches an instance outside of the schedule, regardless of overlaps. The schedule is not
+ * affected.
+ */
+export async function forcePeriodicJob(
+  { store, ids }: WorkloadContext,
+  { by }: Author,
+  { namespace, jobId }: { readonly namespace: string; readonly jobId: string },
+): Promise<Result<LaunchResult, Refusal>> {
+  const parent = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (parent === undefined) return err(refusal('job-not-found', 'job not found'))
+  if (parent.Periodic === null)
+    return err(refusal('invalid-input', "can't force launch non-periodic job"))
+  if (!isActivePeriodic(parent))
+    return err(refusal('invalid-input', notPeriodicText(namespace, jobId)))
+  const evalId = ids.uuid()
+  const { index, durable } = store.commit({
+    by,
+    cause: 'JobRegistered',
+    changes: (stamp) =>
+      childJobRows(store.tables, nextFreeInstance(store.tables, parent, stamp.timeMs), {
+        stamp,
+        ids,
+        evalId,
+        trigger: 'periodic-job',
+        origin: { ...originOfRequest({ by }), origin: 'periodic' },
+      }),
+  })
+  await durable
+  return ok({ evalId, index })
+}
+
+/**
+ * Instances are named by the second of their launch. If the current one is taken, the latest free
+ * one before it is used, because later ones belong to the schedule.
+ */
+function nextFreeInstance({ jobs }: Tables, parent: Job, nowMs: number): Job {
+  for (let launchMs = nowMs; ; launchMs -= 1_000) {
+    const child = periodicChild(parent, launchMs)
+    if (!jobs.has(namespacedKey(child.Namespace, child.ID))) return child
+  }
+}
+
+/** Text required by the API contract. */
+function notPeriodicText(namespace: string, jobId: string): string {
+  const id = JSON.stringify(jobId)
+  return `force launch for job ${id} failed: can't force run non-tracked job ${id} (${namespace})`
 }

@@ -25,14 +25,16 @@ import {
 } from '../../scheduler/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import { overloadMessage, TenantConcurrencyLimiter } from '../../threads/index.ts'
-import type { WorkloadContext } from '../context.ts'
-import { dryRunPolicies, type PolicyDryRun } from '../guarding/plan-policies.ts'
-import { checkOverridePermission, enforceAndWrite } from '../guarding/submit-guarded.ts'
-import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
-import { inSlices, type WorkOrigin } from '../work-origin.ts'
-import { splitByRegion } from './everywhere.ts'
-import { FreezableView } from './frozen-view.ts'
-import { overlayView } from './overlay-view.ts'
+import { inSlices, type WorkloadContext, type WorkOrigin } from '../context.ts'
+import {
+  checkOverridePermission,
+  dryRunPolicies,
+  enforceAndWrite,
+  type PolicyDryRun,
+} from '../policy-enforcement/enforce.ts'
+import { checkRegistrationEnabled } from '../operator.ts'
+import { splitByRegion } from './multiregion.ts'
+import { FreezableView, overlayView } from './dry-run-view.ts'
 import {
   acceptSubmittedJob,
   checkUpdate,
@@ -44,9 +46,8 @@ import {
   checkSubmittedJob,
   findUnchangedJob,
   type SubmittedJob,
-} from './register.ts'
-import { mayUseVolumes } from './volume-rights.ts'
-import { registrationWarnings } from './warnings.ts'
+} from './job-commit.ts'
+import { mayUseVolumes, registrationWarnings } from './checks.ts'
 
 export interface PlanRequest extends SubmittedJob {
   readonly body: JobPlanRequest | undefined

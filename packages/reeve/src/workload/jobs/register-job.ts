@@ -1,14 +1,16 @@
 import type { Input, Job } from '@reeve/contract'
+import { Fault } from '@reeve/kit/fault.ts'
 import { err, type Result } from '@reeve/kit/result.ts'
 import { PERMISSION_DENIED, type Refusal } from '../../model/index.ts'
-import { namespacedKey } from '../../state/index.ts'
+import { namespacedKey, SYSTEM } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
+import { NO_VERDICT_CHANGES } from '../policy-enforcement/verdicts.ts'
 import {
   regionalPlanRequest,
   splitByRegion,
   registerInAllRegions,
   type RegionalJobs,
-} from './everywhere.ts'
+} from './multiregion.ts'
 import { planJob } from './plan.ts'
 import {
   checkEnforcedIndex,
@@ -17,7 +19,9 @@ import {
   registerLocally,
   type JobWriteResult,
   type RegisterRequest,
-} from './register.ts'
+  canonicalizeAndValidate,
+  commitJob,
+} from './job-commit.ts'
 
 /** Registers a job; a multi-region job in all of its regions. */
 export async function registerJob(
@@ -77,5 +81,26 @@ async function registerInRegions(
         body: regionalPlanRequest(job, body),
       }),
     registerHere: (job) => registerLocally(context, caller, regionalRequest(job)),
+  })
+}
+
+/**
+ * Registers a job that the server itself needs, without checking permissions or policies. An
+ * existing job with this ID is kept.
+ */
+export async function registerSystemJob(
+  context: WorkloadContext,
+  submitted: Input<Job> & { readonly ID: string; readonly Namespace: string },
+): Promise<void> {
+  const { ID, Namespace } = submitted
+  if (context.store.tables.jobs.has(namespacedKey(Namespace, ID))) return
+  const job = canonicalizeAndValidate(context, submitted, Namespace)
+  if (!job.ok) throw new Fault('job-refused', job.error.message)
+  await commitJob(context, SYSTEM, {
+    job: job.value,
+    current: undefined,
+    priority: 0,
+    source: undefined,
+    record: NO_VERDICT_CHANGES,
   })
 }

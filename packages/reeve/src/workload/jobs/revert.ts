@@ -8,18 +8,16 @@ import {
   checkOverridePermission,
   enforceAndWrite,
   type PreparedWrite,
-} from '../guarding/submit-guarded.ts'
+} from '../policy-enforcement/enforce.ts'
 import {
   canonicalizeAndValidate,
   commitJob,
   versionMessageProblem,
   specKey,
   type JobWriteResult,
-} from './register.ts'
-import { checkBodyJobId } from './named-job.ts'
-import { findSubmission } from './submissions.ts'
-import { findVersion, versionNotFound, type JobVersionRef } from './versions.ts'
-import { mayUseVolumes } from './volume-rights.ts'
+} from './job-commit.ts'
+import { checkBodyJobId, mayUseVolumes } from './checks.ts'
+import { findSubmission, findVersion, type JobVersionRef, versionNotFound } from './versions.ts'
 
 export interface RevertRequest {
   readonly namespace: string

@@ -30,9 +30,9 @@ import {
   NO_POLICIES_APPLIED,
   type EnforcementResult,
   type PreparedWrite,
-} from '../guarding/submit-guarded.ts'
-import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
-import { specKey } from './register.ts'
+} from '../policy-enforcement/enforce.ts'
+import { checkRegistrationEnabled } from '../operator.ts'
+import { specKey } from './job-commit.ts'
 import { originOfRequest, versionRows } from './versions.ts'
 
 export interface ScaleRequest {

@@ -20,7 +20,7 @@ import {
 } from '../../state/index.ts'
 import { STOP_DESCRIPTIONS } from '../../scheduler/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { stopInOtherRegions } from './everywhere.ts'
+import { stopInOtherRegions } from './multiregion.ts'
 import { originOfRequest, versionRows } from './versions.ts'
 
 export interface StopRequest {

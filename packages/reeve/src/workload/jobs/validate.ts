@@ -1,4 +1,4 @@
-import type { JobValidateRequest, JobValidateResponse } from '@reeve/contract'
+import type { JobParseRequest, JobValidateRequest, JobValidateResponse } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { formatMultiError, formatWarnings } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
@@ -11,15 +11,15 @@ import {
   type JobProblem,
   type JobProblems,
   type Refusal,
+  PARSE_DEFAULTS,
 } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
-import { inSlices, type WorkOrigin } from '../work-origin.ts'
-import { validateSubmitted, type ValidatedJob } from './examine.ts'
-import { checkUpdate, namespaceOf, checkSubmittedJob } from './register.ts'
-import { registrationWarnings } from './warnings.ts'
+import type { TaskOrigin } from '../../threads/index.ts'
+import { inSlices, type WorkloadContext, type WorkOrigin } from '../context.ts'
+import { validateSubmitted, type ValidatedJob, registrationWarnings } from './checks.ts'
+import { checkUpdate, namespaceOf, checkSubmittedJob } from './job-commit.ts'
 
-export interface ValidateRequest {
+interface ValidateRequest {
   /** Undefined if the request has none. */
   readonly body: JobValidateRequest | undefined
   /** Namespace and region of the query; empty if not given. */
@@ -91,5 +91,48 @@ function formatProblem({ path, message }: JobProblem): string {
 }
 
 function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}
+
+interface ParseRequest {
+  /** Undefined if the request has none. */
+  readonly body: JobParseRequest | undefined
+  readonly namespace: string
+  /** The origin of the task, for fair scheduling on the parser thread. */
+  readonly origin: TaskOrigin
+}
+
+/**
+ * Parses a job file to JSON, or returns all problems of its text, one per line. Warnings have no
+ * field in the response and are dropped.
+ */
+export async function parseJob(
+  { jobFiles, clock }: Pick<WorkloadContext, 'jobFiles' | 'clock'>,
+  { body, namespace, origin }: ParseRequest,
+): Promise<Result<string, Refusal>> {
+  if (body === undefined) return invalidJobFile('Request body is empty')
+  const text = body.JobHCL ?? ''
+  if (text.trim() === '') return invalidJobFile('Job spec is empty')
+  const isCanonical = body.Canonicalize ?? false
+  const task = {
+    text,
+    variables: body.Variables ?? '',
+    isLegacy: body.HCLv1 ?? false,
+    defaults: isCanonical ? { ...PARSE_DEFAULTS, namespace: jobNamespace(namespace) } : undefined,
+    nowMs: clock.nowMs(),
+  }
+  const outcome = await jobFiles.read(task, origin)
+  if (!outcome.ok) return outcome
+  return outcome.value.kind === 'job'
+    ? ok(outcome.value.json)
+    : invalidJobFile(`Failed to parse job: ${outcome.value.message}`)
+}
+
+/** Returns the namespace; a wildcard is not the namespace of a job. */
+function jobNamespace(namespace: string): string {
+  return namespace === '*' ? PARSE_DEFAULTS.namespace : namespace
+}
+
+function invalidJobFile(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
 }

@@ -1,7 +1,9 @@
-import { NodeRegistration, type HelloMessage, type NodeStatus } from '@reeve/contract'
+import { NodeRegistration, type HelloMessage, type NodeStatus, type Node } from '@reeve/contract'
 import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
+import { blake2b256 } from '@reeve/kit/hash.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
   triggersEvaluations,
   LIMITS,
@@ -13,6 +15,7 @@ import {
   type NodeJoinTokenRow,
   type NodeRow,
   type Refusal,
+  isEqual,
 } from '../../model/index.ts'
 import {
   nodeEvaluations,
@@ -25,13 +28,11 @@ import {
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { nodePoolRow } from '../node-pools.ts'
-import { computedClass } from './computed-class.ts'
 import { checkJoinToken, type JoinProof } from './join-tokens.ts'
-import { affectsPlacement } from './node-changes.ts'
-import { checkRevocation } from './revoke.ts'
+import { checkRevocation } from './node-credentials.ts'
 
 /** An admitted node, with the proof that admits it. */
-export interface NodeAdmissionResult {
+interface NodeAdmissionResult {
   /** Undefined for a new node. */
   readonly existing: NodeRow | undefined
   readonly secretHash: string
@@ -332,4 +333,77 @@ export async function updateNode(
   })
   await durable
   return ok(undefined)
+}
+
+/**
+ * Prefix of attributes and meta that are unique per node and would make every node its own class.
+ */
+const UNIQUE_NAME_PREFIX = 'unique.'
+
+/**
+ * Hash of the properties relevant for scheduling. Nodes of one class are interchangeable for the
+ * scheduler, so a node rejected by a constraint need not be checked again for the others.
+ */
+function computedClass(node: NodeRegistration): string {
+  const sharedEntries = (map: Readonly<Record<string, string>> | null): [string, string][] =>
+    Object.entries(map ?? {})
+      .filter(([name]) => !name.startsWith(UNIQUE_NAME_PREFIX))
+      .toSorted(([a], [b]) => compareText(a, b))
+  const drivers = Object.entries(node.Drivers)
+    .filter(([, driver]) => driver.Detected && driver.Healthy)
+    .map(([name]) => name)
+    .toSorted(compareText)
+  const devices = (node.NodeResources.Devices ?? []).map((device) => [
+    device.Vendor,
+    device.Type,
+    device.Name,
+  ])
+  const fields = [
+    node.Datacenter,
+    node.NodePool,
+    node.NodeClass,
+    sharedEntries(node.Attributes),
+    sharedEntries(node.Meta),
+    drivers,
+    devices,
+  ]
+  return `v1:${blake2b256(JSON.stringify(fields)).slice(0, 22)}`
+}
+
+type NodeDescription = Pick<
+  NodeRow,
+  'Drivers' | 'NodeResources' | (typeof CONSTRAINT_FIELDS)[number]
+>
+
+/**
+ * Fields that jobs can reference in constraints; a change of capacity alone only unblocks
+ * evaluations.
+ */
+const CONSTRAINT_FIELDS = [
+  'Name',
+  'Datacenter',
+  'NodePool',
+  'NodeClass',
+  'Attributes',
+  'Meta',
+  'HostVolumes',
+] as const satisfies readonly (keyof Node)[]
+
+/** Reports whether a change of a node's description requires evaluating the jobs on it. */
+function affectsPlacement(before: NodeDescription, after: NodeDescription): boolean {
+  return (
+    CONSTRAINT_FIELDS.some((name) => !isEqual(before[name], after[name])) ||
+    !isEqual(comparableDrivers(before), comparableDrivers(after)) ||
+    !isEqual(before.NodeResources.Devices, after.NodeResources.Devices)
+  )
+}
+
+/** Removes the time and description of driver fingerprints, which are no change. */
+function comparableDrivers({ Drivers }: Pick<NodeRow, 'Drivers'>): object {
+  return Object.fromEntries(
+    Object.entries(Drivers).map(([name, { Attributes, Detected, Healthy }]) => [
+      name,
+      { Attributes, Detected, Healthy },
+    ]),
+  )
 }

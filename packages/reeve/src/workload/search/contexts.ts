@@ -1,20 +1,14 @@
 import type { NamespaceCapability, SearchContext } from '@reeve/contract'
+import { compareText } from '@reeve/kit/sorted-list.ts'
+import type { Caller } from '../../acl/index.ts'
 import { looseUuidPrefix } from '../../model/index.ts'
-import { namespacedKey, type TableName } from '../../state/index.ts'
-import {
-  hasCapability,
-  isInScope,
-  keysWithPrefix,
-  namespacesOf,
-  canSeeAnyNamespace,
-  type SearchScope,
-} from './scope.ts'
+import { namespacedKey, type Table, type TableName, type Tables } from '../../state/index.ts'
 
 /** Every context but `all`. */
 export type ObjectContext = Exclude<SearchContext, 'all'>
 
 /** A kind of object that a prefix search covers. */
-export interface ContextSource {
+interface ContextSource {
   /** Reports whether the caller may search this context. */
   readonly isPermitted: (scope: SearchScope) => boolean
   /** Tables of the matches, which determine the index of the response. */
@@ -128,4 +122,60 @@ export const ALL_CONTEXTS = Object.keys(CONTEXTS) as readonly ObjectContext[]
 
 export function isObjectContext(text: string): text is ObjectContext {
   return Object.hasOwn(CONTEXTS, text)
+}
+
+/** The caller of a search, and the namespaces searched. */
+export interface SearchScope {
+  readonly tables: Tables
+  readonly caller: Caller
+  /** One namespace, or `*` for all that the caller may read. */
+  readonly namespace: string
+}
+
+/** Reports whether the caller has one of the capabilities in the searched namespaces. */
+export function hasCapability(
+  { caller, namespace }: SearchScope,
+  ...capabilities: readonly NamespaceCapability[]
+): boolean {
+  return capabilities.some((capability) =>
+    namespace === '*'
+      ? caller.grants.allowsInAnyNamespace(capability)
+      : caller.grants.allows(namespace, capability),
+  )
+}
+
+/**
+ * Reports whether the caller may see any namespace; namespaces are not in a namespace themselves.
+ */
+export function canSeeAnyNamespace({ caller, tables }: SearchScope): boolean {
+  return [...tables.namespaces.keys()].some((name) => caller.grants.canSeeNamespace(name))
+}
+
+/** Returns the existing namespaces that are searched. */
+export function namespacesOf(
+  { tables, caller, namespace }: SearchScope,
+  capability: NamespaceCapability,
+): readonly string[] {
+  const all = namespace === '*' ? [...tables.namespaces.keys()] : [namespace]
+  return all.filter((one) => caller.grants.allows(one, capability)).toSorted(compareText)
+}
+
+/** Reports whether a row of a job is in a searched namespace, without decoding the row. */
+export function isInScope(
+  { caller, namespace }: SearchScope,
+  capabilities: readonly NamespaceCapability[],
+  jobKey: string | undefined,
+): boolean {
+  const rowNamespace = jobKey?.slice(0, jobKey.indexOf('!'))
+  if (rowNamespace === undefined) return false
+  if (namespace !== '*') return rowNamespace === namespace
+  return capabilities.some((capability) => caller.grants.allows(rowNamespace, capability))
+}
+
+/** Yields the keys of a table with a prefix, in order. */
+function* keysWithPrefix(table: Pick<Table<object>, 'keys'>, prefix: string): Generator<string> {
+  for (const key of table.keys(prefix)) {
+    if (!key.startsWith(prefix)) return
+    yield key
+  }
 }

@@ -2,9 +2,14 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { Steps } from '@reeve/kit/slices.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import type { TableName } from '../../state/index.ts'
-import { inSlices, type WorkOrigin } from '../work-origin.ts'
-import { ALL_CONTEXTS, CONTEXTS, isObjectContext, type ObjectContext } from './contexts.ts'
-import type { SearchScope } from './scope.ts'
+import { inSlices, type WorkOrigin } from '../context.ts'
+import {
+  ALL_CONTEXTS,
+  CONTEXTS,
+  isObjectContext,
+  type ObjectContext,
+  type SearchScope,
+} from './contexts.ts'
 
 export interface PrefixRequest {
   readonly text: string

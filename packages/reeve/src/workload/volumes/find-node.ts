@@ -3,9 +3,9 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type PublicNode, type Refusal } from '../../model/index.ts'
 import { placeVolume, volumeNodeCheck, type NodeVolumeUsage } from '../../scheduler/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { isPoolAllowed } from '../jobs/namespace-rules.ts'
+import { isPoolAllowed } from '../jobs/checks.ts'
 import { NODE_POOL_NOT_FOUND } from '../node-pools.ts'
-import { NODE_NOT_FOUND } from '../nodes/node-writes.ts'
+import { NODE_NOT_FOUND } from '../nodes/node-operations.ts'
 
 /** Returns the requested node if it can host the volume, or the best node if none is requested. */
 export function findVolumeNode(

@@ -4,6 +4,7 @@ import {
   type HostVolumeRecord,
   type MadeVolume,
   type NodeRequest,
+  type TaskGroup,
   type VolumeOnNode,
 } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
@@ -18,6 +19,9 @@ import {
   refusal,
   type Refusal,
   type VolumeOrigin,
+  allocationIndex,
+  isClientTerminal,
+  type AllocationRow,
 } from '../../model/index.ts'
 import {
   namespacedKey,
@@ -26,11 +30,11 @@ import {
   type Author,
   type CommitAuthor,
   type Tables,
+  jobVersionKey,
 } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import type { NodeGateway } from '../nodes/node-gateway.ts'
 import { findVolumeNode } from './find-node.ts'
-import { mountingAllocations } from './mounters.ts'
 import type { VolumeWriteQueue } from './volume-writes.ts'
 
 export const HOST_VOLUME_NOT_FOUND: Refusal = refusal(
@@ -51,7 +55,7 @@ export interface HostVolumeDeps {
 }
 
 /** Result of a volume write. */
-export interface VolumeWriteResult {
+interface VolumeWriteResult {
   readonly volume: HostVolumeRecord
   readonly index: number
 }
@@ -299,7 +303,7 @@ async function deletePlanned({ store }: WorkloadContext, volume: HostVolumeRecor
   await durable
 }
 
-export interface VolumeDeletion {
+interface VolumeDeletion {
   readonly namespace: string
   readonly id: string
   /** Whether to delete the volume even if its node is unreachable. */
@@ -379,4 +383,24 @@ async function makeAvailableAgain(
   if (existing === undefined) return
   const State = hostVolumeState(existing, tables.nodes.find(existing.NodeID))
   if (State !== existing.State) await storeVolume(context, 'system', { ...existing, State })
+}
+
+/** Live allocations that mount a dynamic host volume. */
+export function mountingAllocations(
+  { allocations, job_versions: versions }: Pick<Tables, 'allocations' | 'job_versions'>,
+  volume: Pick<HostVolumeRecord, 'Namespace' | 'NodeID' | 'Name'>,
+): readonly AllocationRow[] {
+  return allocations.rowsByIndex('node', volume.NodeID).filter((row) => {
+    if (row.Namespace !== volume.Namespace || isClientTerminal(row)) return false
+    const job = versions.find(jobVersionKey(row.Namespace, row.JobID, row.JobVersion))
+    const group = job?.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
+    return group !== undefined && mountsVolume(group, row, volume.Name)
+  })
+}
+
+function mountsVolume({ Volumes }: TaskGroup, row: AllocationRow, name: string): boolean {
+  return Object.values(Volumes ?? {}).some(({ Type, Source, PerAlloc }) => {
+    if (Type !== 'host') return false
+    return name === (PerAlloc ? `${Source}[${allocationIndex(row.Name)}]` : Source)
+  })
 }

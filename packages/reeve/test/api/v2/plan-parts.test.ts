@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { v2 } from '@reeve/contract'
-import { readPlanBytes } from '../../../src/governance/runs/plan-blobs.ts'
+import { readPlanBytes } from '../../../src/governance/runs/plans.ts'
 import { LIMITS } from '../../../src/model/index.ts'
 import { planBlobKey, planPartBlobKey, put } from '../../../src/state/index.ts'
 import { MemoryDisk } from '../../../src/storage/index.ts'

@@ -1,14 +1,14 @@
 import type { AclPolicyStub } from '@reeve/contract'
-import { useApiQuery } from '../../data/use-read.ts'
-import { CliAndApiPanel } from '../../parts/command-line.tsx'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { useApiQuery } from '../../data/api-query.ts'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { PageHeader } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
-import { AccessControlGuard } from './access-off.tsx'
+import { AccessControlGuard } from './access-control-guard.tsx'
 
 const COLUMNS: readonly Column<AclPolicyStub>[] = [
   { id: 'name', head: 'Policy', width: '36%', cell: ({ Name }) => Name },

@@ -1,20 +1,21 @@
 import type { AclRole } from '@reeve/contract'
 import { useState } from 'react'
-import { accessDisabledReason } from '../../actions/access-can.ts'
-import { useApiAction } from '../../data/use-act.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CliAndApiPanel } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { accessDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { CheckboxGroup } from '../../components/checkbox-group.tsx'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { useSession } from '../../session/session.tsx'
 import '../../style/cluster.css'
-import { AccessControlGuard } from './access-off.tsx'
-import { RoleForm } from './role-form.tsx'
+import { AccessControlGuard } from './access-control-guard.tsx'
 
 type Edited = AclRole | 'new' | undefined
 
@@ -126,5 +127,63 @@ function Controls({ role, onEdit }: ControlsProps) {
         Delete…<span className="hidden"> {role.Name}</span>
       </ActionButton>
     </span>
+  )
+}
+
+interface RoleFormProps {
+  /** The edited role; undefined to create one. */
+  readonly role: AclRole | undefined
+  readonly onClose: () => void
+}
+
+/** The dialog to create or edit a role. */
+function RoleForm({ role, onClose }: RoleFormProps) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
+  const [name, setName] = useState(role?.Name ?? '')
+  const [description, setDescription] = useState(role?.Description ?? '')
+  const [policies, setPolicies] = useState<readonly string[]>(
+    (role?.Policies ?? []).map(({ Name }) => Name),
+  )
+  const policyList = useApiQuery(['access-policies'], (api, signal) =>
+    api.v1.listAclPolicies({ signal }),
+  )
+  const disabledReason =
+    accessDisabledReason.write(permissions) ??
+    (name.trim() === '' ? 'Enter a name.' : undefined) ??
+    (policies.length === 0 ? 'Choose a policy.' : undefined)
+  const save = async () => {
+    const body = {
+      Name: name.trim(),
+      Description: description,
+      Policies: policies.map((Name) => ({ Name })),
+    }
+    const result = await callApi({
+      call: (api) =>
+        role === undefined
+          ? api.v1.createAclRole({ body })
+          : api.v1.updateAclRole({ params: { role_id: role.ID }, body: { ...body, ID: role.ID } }),
+      successMessage: `The role ${body.Name} is stored.`,
+    })
+    return result !== undefined
+  }
+  return (
+    <FormDialog
+      title={role === undefined ? 'New role' : `Edit ${role.Name}`}
+      action="Store"
+      disabledReason={disabledReason}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={setName} />
+      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <CheckboxGroup
+        label="Policies"
+        emptyText="There are no policies yet: write one first."
+        options={(policyList.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
+        selected={policies}
+        onChange={setPolicies}
+      />
+    </FormDialog>
   )
 }

@@ -1,14 +1,12 @@
 import { TOKEN_TYPES, type AclToken, type TokenType } from '@reeve/contract'
 import { useState } from 'react'
-import { accessDisabledReason } from '../../actions/access-can.ts'
-import { useApiAction } from '../../data/use-act.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { DialogForm } from '../../parts/dialog-form.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
-import { NewSecret } from '../../parts/secret-once.tsx'
+import { accessDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { DialogForm, Field } from '../../components/form.tsx'
+import { Dialog, NewSecret } from '../../components/dialog.tsx'
 import { useSession } from '../../session/session.tsx'
-import { CheckboxGroup } from './choices.tsx'
+import { CheckboxGroup } from '../../components/checkbox-group.tsx'
 
 interface TokenFormProps {
   /** The edited token; undefined to create one. */

@@ -1,8 +1,8 @@
 import { allocationHealth, type AllocationHealthFacts, type AllocationStub } from '@reeve/contract'
-import { RelativeTime } from '../../parts/ago.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { StatusBadge } from '../../parts/state-badge.tsx'
-import { dateFromNs } from '../../parts/time.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 

@@ -1,20 +1,21 @@
 import { HEADERS, type Allocation, type FileInfo } from '@reeve/contract'
-import { allocationDisabledReason } from '../../actions/allocation-can.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { RelativeTime } from '../../parts/ago.tsx'
-import { formatBytes } from '../../parts/bytes.ts'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { dateFromText } from '../../parts/time.ts'
-import { visibleName } from '../../parts/visible-text.ts'
+import { allocationDisabledReason } from '../../permissions/allocation.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { dateFromText, formatBytes, visibleName, visibleText } from '../../format.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { downloadStream } from '../../components/download.ts'
+import { describeError } from '../../components/errors.ts'
+import { EmptyState } from '../../components/notices.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { useToast } from '../../components/toasts.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useSession } from '../../session/session.tsx'
-import type { AllocationView } from './allocation-view.ts'
-import { joinPath, pathSegments } from './file-path.ts'
-import { FileView } from './file-view.tsx'
+import type { AllocationView } from './allocation-view.tsx'
+import { isText, joinPath, pathSegments } from './file-path.ts'
 
 /** The tab with the files of the allocation. */
 export function FilesTab({ allocation, search }: AllocationView) {
@@ -152,4 +153,86 @@ function Folder({ allocation, path }: FilePathProps) {
 function foldersFirst(a: FileInfo, b: FileInfo): number {
   if (a.IsDir !== b.IsDir) return a.IsDir ? -1 : 1
   return a.Name < b.Name ? -1 : 1
+}
+
+interface FileViewProps {
+  readonly allocation: Allocation
+  readonly path: string
+  readonly file: FileInfo
+}
+
+/** Length of the preview; larger files can be downloaded. */
+const PREVIEW_BYTES_MAX = 262_144
+
+/** A preview of a file, with a button to download it. */
+function FileView({ allocation, path, file }: FileViewProps) {
+  const { ID, Namespace: namespace } = allocation
+  const bytes = useApiQuery(['file', ID, path], (api, signal) =>
+    api.v1.readFileAt({
+      params: { alloc_id: ID },
+      query: { namespace, path, offset: 0, limit: PREVIEW_BYTES_MAX },
+      signal,
+    }),
+  )
+  const isTruncated = file.Size > PREVIEW_BYTES_MAX
+  return (
+    <Panel
+      title={visibleName(file.Name)}
+      isFlush
+      actions={
+        <>
+          <span className="quiet">
+            {formatBytes(file.Size)}
+            {isTruncated ? `, the first ${formatBytes(PREVIEW_BYTES_MAX)} are shown` : ''}
+          </span>
+          <button type="button" className="button" onClick={() => void bytes.refetch()}>
+            Read again
+          </button>
+          <DownloadButton allocation={allocation} path={path} name={file.Name} />
+        </>
+      }
+    >
+      <QueryView query={bytes} what="the file">
+        {(data) => <Content name={file.Name} bytes={data} />}
+      </QueryView>
+    </Panel>
+  )
+}
+
+function Content({ name, bytes }: { readonly name: string; readonly bytes: Uint8Array }) {
+  if (bytes.length === 0) return <p className="log quiet">The file is empty.</p>
+  if (!isText(bytes))
+    return <p className="log quiet">This is a binary file. Download it to inspect it.</p>
+  return (
+    <pre className="log" tabIndex={0} role="region" aria-label={`Text of ${name}`}>
+      {visibleText(new TextDecoder().decode(bytes))}
+    </pre>
+  )
+}
+
+interface DownloadButtonProps {
+  readonly allocation: Allocation
+  readonly path: string
+  readonly name: string
+}
+
+function DownloadButton({ allocation, path, name }: DownloadButtonProps) {
+  const { api } = useSession()
+  const toast = useToast()
+  const save = async () => {
+    const query = { namespace: allocation.Namespace, path }
+    try {
+      const params = { alloc_id: allocation.ID }
+      const { data } = await api.open('readFile', { params, query, timeoutMs: 0 })
+      await downloadStream(name, data)
+    } catch (error) {
+      const { title, text } = describeError(error)
+      toast({ kind: 'bad', text: `${title} ${text}` })
+    }
+  }
+  return (
+    <button type="button" className="button" onClick={() => void save()}>
+      Download
+    </button>
+  )
 }

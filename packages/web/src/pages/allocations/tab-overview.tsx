@@ -1,17 +1,20 @@
-import { failureOf, type Allocation, type TaskState } from '@reeve/contract'
-import { RelativeTime } from '../../parts/ago.tsx'
-import { formatMegabytes } from '../../parts/bytes.ts'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { DescriptionList, Panel } from '../../parts/panel.tsx'
-import { StatusBadge } from '../../parts/state-badge.tsx'
-import { dateFromNs, dateFromText } from '../../parts/time.ts'
+import { failureOf, type Allocation, type TaskState, type CheckResult } from '@reeve/contract'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { dateFromNs, dateFromText, formatMegabytes } from '../../format.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { DescriptionList, Panel } from '../../components/page.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
 import { paths } from '../../paths.ts'
+import { allocationDisabledReason, runningTasks } from '../../permissions/allocation.ts'
 import { Link } from '../../routing/link.tsx'
+import { useSession } from '../../session/session.tsx'
 import { FailureBanner } from '../jobs/failure-banner.tsx'
-import { taskNames, type AllocationView } from './allocation-view.ts'
-import { ChecksPanel } from './checks-panel.tsx'
-import { TaskControls } from './task-controls.tsx'
+import { taskNames, type AllocationView } from './allocation-view.tsx'
 import { timelineEvents } from './timeline.ts'
 
 /** The tab with placement, tasks and events of the allocation. */
@@ -180,5 +183,88 @@ function Timeline({ allocation }: { readonly allocation: Allocation }) {
         </li>
       ))}
     </ol>
+  )
+}
+
+/** Checks are polled, because no event reports their results. */
+const POLL_INTERVAL_MS = 5_000
+
+/** The latest results of the health checks; empty without checks. */
+function ChecksPanel({ allocation }: { readonly allocation: Allocation }) {
+  const { ID, ClientStatus } = allocation
+  const { data } = useApiQuery(
+    ['allocation-checks', ID],
+    (api, signal) => api.v1.readAllocationChecks({ params: { alloc_id: ID }, signal }),
+    { enabled: ClientStatus === 'running', pollIntervalMs: POLL_INTERVAL_MS },
+  )
+  const checks = Object.values(data ?? {})
+  if (checks.length === 0) return null
+  return (
+    <Panel title="Health checks">
+      <ul className="reasons">
+        {checks.map((check) => (
+          <Check key={check.ID} check={check} />
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+const STATES = { success: 'passing', failure: 'failed', pending: 'pending' } as const
+
+function Check({ check }: { readonly check: CheckResult }) {
+  const { Check: name, Service, Status, Output, StatusCode } = check
+  return (
+    <li>
+      <StatusBadge state={STATES[Status]} text={Status} /> <b>{name}</b>{' '}
+      <span className="quiet">
+        of {Service}
+        {StatusCode === undefined ? '' : `, status ${StatusCode}`}
+      </span>
+      {Output !== '' && <pre className="quiet">{Output}</pre>}
+    </li>
+  )
+}
+
+interface TaskControlsProps {
+  readonly allocation: Allocation
+  readonly task: string
+}
+
+/** Links and buttons for one task. */
+function TaskControls({ allocation, task }: TaskControlsProps) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
+  const confirm = useConfirm()
+  const { ID, Namespace: namespace } = allocation
+  const disabledReason =
+    allocationDisabledReason.restart(allocation, permissions) ??
+    (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.')
+  const restart = async () => {
+    const title = `Restart the task ${task}?`
+    const body = 'Its process is restarted on the same node.'
+    if (!(await confirm({ title, body, action: 'Restart the task' }))) return
+    await callApi({
+      call: (api) =>
+        api.v1.restartAllocation({
+          params: { alloc_id: ID },
+          query: { namespace },
+          body: { TaskName: task },
+        }),
+      successMessage: `${task} is restarting.`,
+    })
+  }
+  return (
+    <span className="row task-controls">
+      <Link href={paths.allocation(ID, 'logs', task)}>
+        Logs<span className="hidden"> of {task}</span>
+      </Link>
+      <Link href={paths.allocation(ID, 'terminal', task)}>
+        Terminal<span className="hidden"> in {task}</span>
+      </Link>
+      <ActionButton disabledReason={disabledReason} onAction={restart}>
+        Restart<span className="hidden"> {task}</span>
+      </ActionButton>
+    </span>
   )
 }

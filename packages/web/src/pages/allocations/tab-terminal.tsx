@@ -1,15 +1,13 @@
 import type { Allocation } from '@reeve/contract'
 import { Suspense, useState } from 'react'
-import { allocationDisabledReason, runningTasks } from '../../actions/allocation-can.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Field } from '../../parts/field.tsx'
-import { lazyComponent } from '../../parts/lazy-part.ts'
-import { Loading } from '../../parts/loading.tsx'
+import { allocationDisabledReason, runningTasks } from '../../permissions/allocation.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { EmptyState, Loading } from '../../components/notices.tsx'
+import { Field } from '../../components/form.tsx'
+import { lazyComponent } from '../../components/lazy.tsx'
 import { useSession } from '../../session/session.tsx'
-import { selectedTask, type AllocationView } from './allocation-view.ts'
-import { splitCommand } from './split-command.ts'
-import { TaskSelect } from './task-select.tsx'
+import { selectedTask, type AllocationView, TaskSelect } from './allocation-view.tsx'
+import { splitCommand } from '../../commands.ts'
 
 const Terminal = lazyComponent(async () => (await import('./terminal.tsx')).Terminal)
 

@@ -1,13 +1,13 @@
 import type { Allocation, AllocationUsage, ResourceUsage } from '@reeve/contract'
-import { allocationDisabledReason } from '../../actions/allocation-can.ts'
-import { Chart } from '../../charts/lazy-chart.tsx'
-import { useSamples } from '../../charts/use-samples.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { formatBytes, formatMegabytes } from '../../parts/bytes.ts'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { DescriptionList, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import type { AllocationView } from './allocation-view.ts'
+import { allocationDisabledReason } from '../../permissions/allocation.ts'
+import { Chart } from '../../components/lazy.tsx'
+import { useSamples } from '../../charts/samples.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { formatBytes, formatMegabytes } from '../../format.ts'
+import { EmptyState } from '../../components/notices.tsx'
+import { DescriptionList, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import type { AllocationView } from './allocation-view.tsx'
 
 /** The measuring interval of nodes. */
 const POLL_INTERVAL_MS = 2_000

@@ -4,7 +4,7 @@ import '@xterm/xterm/css/xterm.css'
 import type { Allocation } from '@reeve/contract'
 import { ExecError, type ExecSession } from '@reeve/sdk'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
-import { describeError } from '../../parts/describe-failure.ts'
+import { describeError } from '../../components/errors.ts'
 import { useSession } from '../../session/session.tsx'
 
 interface TerminalProps {

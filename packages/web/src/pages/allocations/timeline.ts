@@ -1,5 +1,5 @@
 import type { Allocation, TaskEvent } from '@reeve/contract'
-import type { Tone } from '../../parts/state.ts'
+import type { Tone } from '../../components/status-badge.tsx'
 
 /** An event of a task, as the timeline shows it. */
 export interface TimelineEvent {

@@ -1,15 +1,18 @@
 import { EVENT_TOPICS, type Event } from '@reeve/contract'
-import { useRef, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { useEventBatch, useLiveStatus } from '../../data/live.tsx'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CliAndApiPanel } from '../../parts/command-line.tsx'
-import { quoteShellArg } from '../../parts/curl-line.ts'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { downloadText } from '../../parts/save-text.ts'
-import { SearchField } from '../../parts/search-field.tsx'
-import { StatusSelect } from '../../parts/status-select.tsx'
-import { ALL_NAMESPACES } from '../../paths.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { downloadText } from '../../components/download.ts'
+import { SearchField, StatusSelect } from '../../components/filters.tsx'
+import { Editor } from '../../components/lazy.tsx'
+import { ALL_NAMESPACES, paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/cluster.css'
 import {
@@ -19,7 +22,6 @@ import {
   type EventFilter,
   type LoggedEvent,
 } from './event-log.ts'
-import { EventTable } from './event-table.tsx'
 
 /** The event stream as a live table. */
 export function EventsPage({ search }: PageProps<'/events'>) {
@@ -116,4 +118,122 @@ function NoEvents({ hasAny }: { readonly hasAny: boolean }) {
       </p>
     </EmptyState>
   )
+}
+
+interface EventTableProps {
+  readonly events: readonly LoggedEvent[]
+  readonly empty: ReactNode
+}
+
+/** One row per event; a click shows the payload. */
+function EventTable({ events, empty }: EventTableProps) {
+  const [openEvent, setOpen] = useState<Event>()
+  const columns = eventColumns(setOpen)
+  return (
+    <>
+      <DataTable
+        label="Events"
+        columns={columns}
+        rows={events}
+        keyOf={({ key }) => String(key)}
+        empty={empty}
+      />
+      {openEvent !== undefined && (
+        <Dialog
+          title={`${openEvent.Type} ${openEvent.Key.slice(0, 36)}`}
+          className="wide"
+          onClose={() => setOpen(undefined)}
+        >
+          <Editor
+            label="Payload"
+            language="json"
+            value={JSON.stringify(openEvent, null, 2)}
+            isReadOnly
+          />
+          <div className="row dialog-actions">
+            <button type="button" className="button" onClick={() => setOpen(undefined)}>
+              Close
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+function eventColumns(onOpen: (event: Event) => void): readonly Column<LoggedEvent>[] {
+  return [
+    {
+      id: 'type',
+      head: 'Event',
+      width: '200px',
+      cell: ({ event }) => (
+        <button type="button" className="link-button" onClick={() => onOpen(event)}>
+          {event.Type}
+        </button>
+      ),
+    },
+    { id: 'key', head: 'Key', cell: ({ event }) => <EventSubject event={event} /> },
+    {
+      id: 'job',
+      head: 'Filter keys',
+      width: '22%',
+      isExtra: true,
+      cell: ({ event }) => filterKeysText(event),
+    },
+    {
+      id: 'namespace',
+      head: 'Namespace',
+      width: '112px',
+      isExtra: true,
+      cell: ({ event }) => event.Namespace || '–',
+    },
+    {
+      id: 'index',
+      head: 'Index',
+      width: '88px',
+      align: 'end',
+      isExtra: true,
+      cell: ({ event }) => event.Index,
+    },
+  ]
+}
+
+function EventSubject({ event }: { readonly event: Event }) {
+  const href = subjectHref(event)
+  const text = shortenId(event.Key)
+  return href === undefined ? text : <Link href={href}>{text}</Link>
+}
+
+/** Joins the filter keys; empty ones, such as the deployment of a batch job, are omitted. */
+function filterKeysText({ FilterKeys }: Event): string {
+  const keys = (FilterKeys ?? []).filter((key) => key !== '')
+  return keys.map((key) => shortenId(key)).join(', ')
+}
+
+/** Shortens IDs, but not names. */
+function shortenId(key: string): string {
+  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(key) ? key.slice(0, 8) : key
+}
+
+/** Returns the page of the changed record, if it has one. */
+function subjectHref({ Topic, Key, Namespace: namespace }: Event): string | undefined {
+  switch (Topic) {
+    case 'Job':
+      return paths.job({ namespace, id: Key })
+    case 'Allocation':
+      return paths.allocation(Key)
+    case 'Evaluation':
+      return paths.evaluation(Key)
+    case 'Deployment':
+      return paths.deployment(Key)
+    case 'Node':
+      return paths.node(Key)
+    case 'ACLPolicy':
+      return paths.accessPolicy(Key)
+    case 'ACLToken':
+      return paths.token(Key)
+    default:
+      return undefined
+  }
 }

@@ -1,6 +1,6 @@
 import type { NodeStub } from '@reeve/contract'
-import type { Column } from '../../parts/data-table.tsx'
-import { StatusBadge } from '../../parts/state-badge.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 import { nodeState } from './node-state.ts'
 
 export const nodeColumns: readonly Column<NodeStub>[] = [

@@ -1,11 +1,11 @@
-import type { DriverInfo, Node } from '@reeve/contract'
-import { useApiQuery } from '../../data/use-read.ts'
-import { RelativeTime } from '../../parts/ago.tsx'
-import { formatMegabytes } from '../../parts/bytes.ts'
-import { DescriptionList, Panel } from '../../parts/panel.tsx'
-import { StatusBadge } from '../../parts/state-badge.tsx'
-import { dateFromText } from '../../parts/time.ts'
-import { NodeUsage } from './node-usage.tsx'
+import type { DriverInfo, HostUsage, Node } from '@reeve/contract'
+import { useSamples } from '../../charts/samples.ts'
+import { Chart } from '../../components/lazy.tsx'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { dateFromText, formatBytes, formatMegabytes } from '../../format.ts'
+import { DescriptionList, Panel } from '../../components/page.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 
 /** The tab with capacity, usage, drivers and events of the node. */
 export function NodeOverview({ node }: { readonly node: Node }) {
@@ -126,5 +126,51 @@ function Events({ node }: { readonly node: Node }) {
         </li>
       ))}
     </ol>
+  )
+}
+
+/** The measuring interval of nodes. */
+const POLL_INTERVAL_MS = 2_000
+
+/** CPU and memory usage of the machine; empty if its agent cannot be reached. */
+function NodeUsage({ node }: { readonly node: Node }) {
+  const { data } = useApiQuery(
+    ['node-usage', node.ID],
+    (api, signal) => api.v1.readClientStats({ query: { node_id: node.ID }, signal }),
+    { pollIntervalMs: POLL_INTERVAL_MS },
+  )
+  if (data === undefined) return null
+  return <Charts node={node} usage={data} />
+}
+
+function Charts({ node, usage }: { readonly node: Node; readonly usage: HostUsage }) {
+  const { Memory, CPUTicksConsumed, Timestamp } = usage
+  const { CpuShares } = node.NodeResources.Cpu
+  const samples = useSamples(Timestamp / 1e9, [
+    CPUTicksConsumed,
+    CpuShares,
+    Memory.Used,
+    Memory.Total,
+  ])
+  const [times = [], cpu = [], cpuCapacity = [], memory = [], memoryCapacity = []] = samples
+  return (
+    <div className="charts">
+      <Panel title={`CPU: ${Math.round(CPUTicksConsumed)} of ${CpuShares} MHz`}>
+        <Chart
+          label="CPU used by the machine, in MHz, over the last minutes"
+          data={[times, cpu, cpuCapacity]}
+          seriesNames={['Used', 'There is']}
+          format={(value) => String(Math.round(value))}
+        />
+      </Panel>
+      <Panel title={`Memory: ${formatBytes(Memory.Used)} of ${formatBytes(Memory.Total)}`}>
+        <Chart
+          label="Memory used by the machine over the last minutes"
+          data={[times, memory, memoryCapacity]}
+          seriesNames={['Used', 'There is']}
+          format={formatBytes}
+        />
+      </Panel>
+    </div>
   )
 }

@@ -1,4 +1,4 @@
-import type { Palette } from '../../parts/palette.ts'
+import type { Palette } from '../../components/canvas.ts'
 import type { Dimension } from '../../paths.ts'
 import { boxesBetween, type NodeBox, type Layout } from './topology-layout.ts'
 import type { TopologyBars, TopologyNode } from './topology-model.ts'

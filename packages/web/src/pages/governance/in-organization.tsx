@@ -1,11 +1,12 @@
 import type { v2 } from '@reeve/contract'
 import type { ReactNode } from 'react'
-import { useApiQuery } from '../../data/use-read.ts'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Loading } from '../../parts/loading.tsx'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { useApiQuery } from '../../data/api-query.ts'
+import { EmptyState, Loading } from '../../components/notices.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { attachNamespaceDisabledReason } from '../../permissions/governance.ts'
 import { Link } from '../../routing/link.tsx'
 import { currentAddress } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
@@ -113,4 +114,20 @@ export function organizationCrumbs(organization: string) {
     { text: 'Organizations', href: paths.organizations() },
     { text: organization, href: paths.organization(organization) },
   ]
+}
+
+/** Props of every tab of the organization page. */
+export interface OrganizationView {
+  readonly organization: v2.Organization
+  readonly search: URLSearchParams
+}
+
+/** Returns why the caller cannot attach namespaces to projects and policy sets. */
+export function useAttachNamespaceDisabledReason(): DisabledReason {
+  const { identity } = useSession()
+  const account = useApiQuery(['account'], (api, signal) => api.v2.readAccount({ signal }))
+  return attachNamespaceDisabledReason({
+    isAclEnabled: identity?.isAclEnabled,
+    isSiteAdministrator: account.data?.data.attributes['is-admin'],
+  })
 }

@@ -1,26 +1,29 @@
-import type { v2 } from '@reeve/contract'
-import { resource, toMany } from '@reeve/sdk'
+import { v2 } from '@reeve/contract'
+import { resource, toMany, toOne } from '@reeve/sdk'
 import { useState } from 'react'
-import { projectDisabledReason } from '../../actions/governance-can.ts'
-import { useApiAction } from '../../data/use-act.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CliAndApiPanel } from '../../parts/command-line.tsx'
-import { quoteShellArg } from '../../parts/curl-line.ts'
-import { FormDialog, TextField } from '../../parts/form.tsx'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Picker } from '../../parts/picker.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { projectDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton, DeleteButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { PermissionNotice } from '../../components/notices.tsx'
+import { PageHeader, Panel } from '../../components/page.tsx'
+import { Picker } from '../../components/picker.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
-import { DeleteButton } from './deletion.tsx'
-import { findWorkspaces } from './find.ts'
-import { organizationCrumbs, OrganizationPageFrame, OrganizationGuard } from './in-organization.tsx'
-import { NamespacesPanel } from './namespaces-panel.tsx'
-import { ProjectAccessPanel } from './project-access.tsx'
+import { findNamespaces, findWorkspaces, MemberPanel } from './member-panel.tsx'
+import {
+  organizationCrumbs,
+  OrganizationPageFrame,
+  OrganizationGuard,
+  useAttachNamespaceDisabledReason,
+} from './in-organization.tsx'
 import { WorkspaceList } from './tab-workspaces.tsx'
 import { TagEditor, tagBindingsOf, type Tag } from './tag-editor.tsx'
+import { CustomPermissionFields, TeamAccessPanel } from './team-access.tsx'
 
 /** A project: its workspaces, tags, teams and namespaces. */
 export function ProjectPage({
@@ -238,5 +241,139 @@ function MovePanel({ organization, project }: ProjectProps) {
         }}
       />
     </Panel>
+  )
+}
+
+interface ProjectAccessProps {
+  readonly organization: string
+  readonly project: v2.Project
+}
+
+/** The named access levels; `custom` is set permission by permission. */
+const LEVELS = v2.PROJECT_ACCESS_LEVELS.filter((level) => level !== 'custom')
+
+/** The teams with access to the project, or why the caller cannot read them. */
+function ProjectAccessPanel(props: ProjectAccessProps) {
+  const disabledReason = projectDisabledReason.readTeams(props.project)
+  if (disabledReason === undefined) return <AccessList {...props} />
+  return (
+    <Panel title="Teams with access">
+      <PermissionNotice reason={disabledReason} />
+    </Panel>
+  )
+}
+
+function AccessList({ organization, project }: ProjectAccessProps) {
+  const accesses = useApiQuery(['team-projects', project.id], (api, signal) =>
+    api.v2.listTeamProjectAccesses({
+      query: { 'filter[project][id]': project.id, 'page[size]': 100 },
+      signal,
+    }),
+  )
+  return (
+    <TeamAccessPanel<v2.ProjectAccessLevel, v2.TeamProjectAccess>
+      organization={organization}
+      accesses={accesses}
+      emptyText="Only teams with organization-wide permissions."
+      levels={LEVELS}
+      defaultLevel="read"
+      disabledReason={projectDisabledReason.manageTeams(project)}
+      calls={{
+        grant: (api, team, access) => {
+          const to = { team: toOne('teams', team), project: toOne('projects', project.id) }
+          const body = resource('team-projects', { access }, to)
+          return api.v2.createTeamProjectAccess({ body })
+        },
+        change: (api, { id }, access) =>
+          api.v2.updateTeamProjectAccess({
+            params: { team_project_id: id },
+            body: resource('team-projects', { access }),
+          }),
+        revoke: (api, { id }) =>
+          api.v2.deleteTeamProjectAccess({ params: { team_project_id: id } }),
+      }}
+      renderCustomForm={(access, onClose) => <CustomAccess access={access} onClose={onClose} />}
+    />
+  )
+}
+
+interface CustomAccessProps {
+  readonly access: v2.TeamProjectAccess
+  readonly onClose: () => void
+}
+
+function CustomAccess({ access, onClose }: CustomAccessProps) {
+  const callApi = useApiAction()
+  const [project, setProject] = useState(access.attributes['project-access'])
+  const [workspaces, setWorkspaces] = useState(access.attributes['workspace-access'])
+  const save = async () => {
+    const attributes = {
+      access: 'custom',
+      'project-access': project,
+      'workspace-access': workspaces,
+    } as const
+    const result = await callApi({
+      call: (api) =>
+        api.v2.updateTeamProjectAccess({
+          params: { team_project_id: access.id },
+          body: resource('team-projects', attributes),
+        }),
+      successMessage: 'The rights are saved.',
+    })
+    return result !== undefined
+  }
+  return (
+    <FormDialog title="Rights of the team" action="Save" onSubmit={save} onClose={onClose}>
+      <CustomPermissionFields title="In the project" values={project} onChange={setProject} />
+      <CustomPermissionFields
+        title="In its workspaces"
+        values={workspaces}
+        onChange={setWorkspaces}
+      />
+    </FormDialog>
+  )
+}
+
+/** Namespaces whose jobs the policy sets of the project evaluate. */
+function NamespacesPanel({ project }: { readonly project: v2.Project }) {
+  const callApi = useApiAction()
+  const addDisabledReason = useAttachNamespaceDisabledReason()
+  const params = { project_id: project.id }
+  const namespaces = useApiQuery(['project-namespaces', project.id], (api, signal) =>
+    api.v2.listProjectNamespaces({ params, signal }),
+  )
+  return (
+    <QueryView query={namespaces} what="the namespaces">
+      {({ data }) => (
+        <MemberPanel
+          title="Namespaces"
+          label="Namespace"
+          members={data.map(({ id }) => ({
+            id,
+            text: id,
+            href: paths.jobs({ namespace: id }),
+          }))}
+          emptyText="No namespaces. The policy sets of this project evaluate the jobs of namespaces added here."
+          disabledReason={projectDisabledReason.update(project)}
+          addDisabledReason={addDisabledReason}
+          queryKey={['namespaces']}
+          find={(api, _text, signal) => findNamespaces(api, signal)}
+          onAdd={async ({ id }) => {
+            await callApi({
+              call: (api) =>
+                api.v2.addProjectNamespaces({ params, body: toMany('namespaces', [id]) }),
+              successMessage: `The jobs of ${id} are judged by the policy sets of the project.`,
+            })
+          }}
+          onRemove={async ({ id }) => {
+            await callApi({
+              call: (api) =>
+                api.v2.removeProjectNamespaces({ params, body: toMany('namespaces', [id]) }),
+              successMessage: `${id} is removed from the project.`,
+            })
+          }}
+        />
+      )}
+    </QueryView>
   )
 }

@@ -1,8 +1,8 @@
 import type { v2 } from '@reeve/contract'
 import { readPlanChanges, type PlannedAction, type PlannedChange } from '@reeve/sdk'
-import { useApiQuery } from '../../data/use-read.ts'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { useApiQuery } from '../../data/api-query.ts'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 
 interface RunPlanProps {
   readonly run: v2.Run

@@ -1,25 +1,25 @@
 import type { v2 } from '@reeve/contract'
-import { findIncluded } from '@reeve/sdk'
+import { findIncluded, followRunLog, formatLogLine } from '@reeve/sdk'
 import { useState } from 'react'
-import { runDisabledReason } from '../../actions/governance-can.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { RelativeTime } from '../../parts/ago.tsx'
-import { CliAndApiPanel } from '../../parts/command-line.tsx'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { DescriptionList, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StatusBadge } from '../../parts/state-badge.tsx'
-import { dateFromText } from '../../parts/time.ts'
+import { runDisabledReason } from '../../permissions/governance.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { LogView } from '../../components/log-view.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { useApiAction } from '../../data/api-action.ts'
+import { useTextStream } from '../../data/text-stream.ts'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
-import { ChecksPanel } from '../policies/run-checks.tsx'
-import { StagesPanel } from '../policies/run-stages.tsx'
+import { ChecksPanel, StagesPanel } from '../policies/run-policies.tsx'
 import { organizationCrumbs, OrganizationPageFrame, OrganizationGuard } from './in-organization.tsx'
-import { RunDecision, type RunDecisionKind } from './run-decision.tsx'
-import { RunLogsPanel } from './run-logs.tsx'
 import { RunPlanPanel } from './run-plan.tsx'
-import { runStatusText } from './run-words.ts'
+import { runStatusText } from './labels.ts'
 
 /** A run: its plan and the results of the policies. */
 export function RunPage({ params }: PageProps<'/organizations/:organization/runs/:runId'>) {
@@ -167,4 +167,118 @@ function kindText(attributes: v2.Run['attributes']): string {
   if (attributes['trigger-reason'] === 'drift-check') return 'drift check'
   if (attributes['is-destroy']) return 'destroys everything'
   return attributes['plan-only'] ? 'plan only' : 'plan and apply'
+}
+
+type RunDecisionKind = 'apply' | 'discard' | 'cancel'
+
+const DECISIONS = {
+  apply: {
+    text: 'Apply',
+    call: 'applyRun',
+    means: 'Confirms the plan, which is then applied.',
+    done: 'The run is confirmed.',
+  },
+  discard: {
+    text: 'Discard',
+    call: 'discardRun',
+    means: 'Discards the plan. Nothing changes.',
+    done: 'The run is discarded.',
+  },
+  cancel: {
+    text: 'Cancel',
+    call: 'cancelRun',
+    means: 'Cancels the run; an apply finishes its current operation first.',
+    done: 'The run is canceled.',
+  },
+} as const
+
+interface RunDecisionProps {
+  readonly kind: RunDecisionKind
+  readonly run: v2.Run
+  readonly onClose: () => void
+}
+
+/** The dialog to apply, discard or cancel a run, with an optional comment. */
+function RunDecision({ kind, run, onClose }: RunDecisionProps) {
+  const callApi = useApiAction()
+  const [comment, setComment] = useState('')
+  const { text, call, means: explanation, done: successMessage } = DECISIONS[kind]
+  const decide = async () => {
+    const params = { run_id: run.id }
+    const body = comment === '' ? {} : { comment }
+    const result = await callApi({
+      call: async (api) => {
+        await api.v2[call]({ params, body })
+        return true
+      },
+      successMessage,
+    })
+    return result !== undefined
+  }
+  return (
+    <FormDialog title={`${text} this run?`} action={text} onSubmit={decide} onClose={onClose}>
+      <p>{explanation}</p>
+      {kind === 'apply' && run.attributes['is-destroy'] && (
+        <p>It destroys everything that the workspace manages.</p>
+      )}
+      <TextField label="Comment" isOptional value={comment} onChange={setComment} />
+    </FormDialog>
+  )
+}
+
+type Phase = v2.RunPhaseName
+
+/** The live logs of both phases of a run. */
+function RunLogsPanel({ run }: { readonly run: v2.Run }) {
+  const hasApply = run.attributes['status-timestamps']['apply-queued-at'] !== undefined
+  const [selectedPhase, setSelectedPhase] = useState<Phase>()
+  const phase = selectedPhase ?? (hasApply ? 'apply' : 'plan')
+  const url = useApiQuery(['run-log', run.id, phase], async (api, signal) => {
+    const { plan, apply } = run.relationships
+    if (phase === 'plan') {
+      const { data } = await api.v2.readPlan({ params: { plan_id: plan.data.id }, signal })
+      return { data: data.data.attributes['log-read-url'] }
+    }
+    const { data } = await api.v2.readApply({
+      params: { apply_id: apply.data?.id ?? '' },
+      signal,
+    })
+    return { data: data.data.attributes['log-read-url'] }
+  })
+  // An uploaded plan was created elsewhere and has no log here.
+  if (run.relationships.apply.data === null) return null
+  return (
+    <Panel
+      title={phase === 'plan' ? 'Log of the plan' : 'Log of the apply'}
+      actions={
+        hasApply && (
+          <button
+            type="button"
+            className="button"
+            onClick={() => setSelectedPhase(phase === 'plan' ? 'apply' : 'plan')}
+          >
+            {phase === 'plan' ? 'Show the apply' : 'Show the plan'}
+          </button>
+        )
+      }
+    >
+      <QueryView query={url} what="the log">
+        {(address) => (address === null ? null : <FollowedLog url={address} phase={phase} />)}
+      </QueryView>
+    </Panel>
+  )
+}
+
+interface FollowedLogProps {
+  readonly url: string
+  readonly phase: Phase
+}
+
+function FollowedLog({ url, phase }: FollowedLogProps) {
+  const stream = useTextStream(`run-log ${url}`, (api, signal) =>
+    Promise.resolve(followRunLog(api, { url, signal })),
+  )
+  const lines = stream.log.lines.flatMap((line) => formatLogLine(line).split('\n'))
+  const displayed = { ...stream, log: { ...stream.log, lines } }
+  return <LogView label={`Log of the ${phase}`} stream={displayed} search="" />
 }

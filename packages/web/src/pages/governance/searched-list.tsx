@@ -1,10 +1,9 @@
 import { useState, type ReactNode } from 'react'
-import type { DisabledReason } from '../../actions/verdict.ts'
-import type { PagedList } from '../../data/use-list.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import type { DataTableProps } from '../../parts/data-table.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import type { PagedList } from '../../data/lists.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { type DataTableProps, PagedTable } from '../../components/data-table.tsx'
+import { SearchField } from '../../components/filters.tsx'
 
 interface SearchableListProps<Row> extends Omit<DataTableProps<Row>, 'rows' | 'hasMore' | 'onEnd'> {
   readonly list: PagedList<Row>

@@ -1,13 +1,12 @@
 import type { v2 } from '@reeve/contract'
-import { useNumberedList } from '../../data/use-pages.ts'
-import { RelativeTime } from '../../parts/ago.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
-import { StatusBadge } from '../../parts/state-badge.tsx'
-import { dateFromText } from '../../parts/time.ts'
-import type { OrganizationView } from './organization-view.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { SearchField } from '../../components/filters.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromText } from '../../format.ts'
+import type { OrganizationView } from './in-organization.tsx'
 
 const ERROR_STATUS_MIN = 400
 

@@ -1,14 +1,13 @@
 import { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationDisabledReason } from '../../actions/governance-can.ts'
-import { useApiAction } from '../../data/use-act.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CheckField, ChoiceField, TextField } from '../../parts/form.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { ActionButton, DeleteButton } from '../../components/action-button.tsx'
+import { CheckField, ChoiceField, TextField } from '../../components/form.tsx'
+import { Panel } from '../../components/page.tsx'
 import { paths } from '../../paths.ts'
-import { DeleteButton } from './deletion.tsx'
-import type { OrganizationView } from './organization-view.ts'
+import type { OrganizationView } from './in-organization.tsx'
 
 /** The tab with the settings of the organization and its deletion. */
 export function SettingsTab({ organization }: OrganizationView) {

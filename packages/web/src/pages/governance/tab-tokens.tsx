@@ -1,14 +1,13 @@
 import type { v2 } from '@reeve/contract'
-import { organizationDisabledReason } from '../../actions/governance-can.ts'
-import { useNumberedList } from '../../data/use-pages.ts'
-import { useOptionalQuery, useApiQuery } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { ErrorMessage } from '../../parts/failure.tsx'
-import { Loading } from '../../parts/loading.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { PermissionNotice } from '../../parts/refused.tsx'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { useOptionalQuery, useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { Loading, PermissionNotice } from '../../components/notices.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { AuthTokensPanel } from './auth-tokens.tsx'
-import type { OrganizationView } from './organization-view.ts'
+import type { OrganizationView } from './in-organization.tsx'
 
 /** The tab with the tokens of the organization and of its teams. */
 export function TokensTab({ organization }: OrganizationView) {

@@ -1,8 +1,8 @@
 import { useId, useState } from 'react'
-import type { DisabledReason } from '../../actions/verdict.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Icon } from '../../components/icon.tsx'
 
 const TAGS_MAX = 10
 

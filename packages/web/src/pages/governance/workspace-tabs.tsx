@@ -1,19 +1,25 @@
-import type { v2 } from '@reeve/contract'
-import { resource } from '@reeve/sdk'
+import { v2 } from '@reeve/contract'
+import { resource, toOne } from '@reeve/sdk'
 import { useState } from 'react'
-import { workspaceDisabledReason } from '../../actions/governance-can.ts'
-import { useApiAction } from '../../data/use-act.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CheckField, TextField } from '../../parts/form.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { workspaceDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton, DeleteButton } from '../../components/action-button.tsx'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { CheckField, FormDialog, TextField } from '../../components/form.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { useNumberedList } from '../../data/lists.ts'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { navigate } from '../../routing/location.ts'
-import { DeleteButton } from './deletion.tsx'
+import { runStatusText } from './labels.ts'
 import { TagEditor, tagBindingsOf, type Tag } from './tag-editor.tsx'
-import type { WorkspaceView } from './workspace-runs.tsx'
+import { CustomPermissionFields, TeamAccessPanel } from './team-access.tsx'
 
 /** The tab with the tags of the workspace and the tags inherited from its project. */
 export function WorkspaceTagsTab({ organization, workspace }: WorkspaceView) {
@@ -148,5 +154,134 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
         />
       </Panel>
     </div>
+  )
+}
+
+export interface WorkspaceView {
+  readonly organization: string
+  readonly workspace: v2.Workspace
+}
+
+const COLUMNS: readonly Column<v2.Run>[] = [
+  { id: 'run', head: 'Run', cell: ({ id, attributes }) => attributes.message ?? id },
+  {
+    id: 'state',
+    head: 'State',
+    width: '232px',
+    cell: ({ attributes }) => (
+      <StatusBadge state={attributes.status} text={runStatusText(attributes.status)} />
+    ),
+  },
+  {
+    id: 'source',
+    head: 'Source',
+    width: '160px',
+    isExtra: true,
+    cell: ({ attributes }) => attributes.source,
+  },
+  {
+    id: 'made',
+    head: 'Created',
+    width: '112px',
+    isExtra: true,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['created-at'])} />,
+  },
+]
+
+export function RunsTab({ organization, workspace }: WorkspaceView) {
+  const list = useNumberedList(
+    ['runs', workspace.id],
+    ({ api, signal, pageQuery }) =>
+      api.v2.listWorkspaceRuns({
+        params: { workspace_id: workspace.id },
+        query: pageQuery,
+        signal,
+      }),
+    { watches: [{ topic: 'Run' }] },
+  )
+  return (
+    <PagedTable
+      list={list}
+      what="the runs"
+      label="Runs"
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => paths.run(organization, id)}
+      empty={
+        <EmptyState
+          title="No runs yet"
+          command={`reeve run create ${workspace.attributes.name} plan.json`}
+        >
+          <p>
+            A run evaluates the policies for one plan, which is created by your tools and uploaded.
+          </p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+/** The named access levels; `custom` is set permission by permission. */
+const LEVELS = v2.WORKSPACE_ACCESS_LEVELS.filter((level) => level !== 'custom')
+
+/** The tab with the teams that have access beyond that of the project. */
+export function WorkspaceAccessTab({ organization, workspace }: WorkspaceView) {
+  const accesses = useApiQuery(['team-workspaces', workspace.id], (api, signal) =>
+    api.v2.listTeamWorkspaceAccesses({
+      query: { 'filter[workspace][id]': workspace.id, 'page[size]': 100 },
+      signal,
+    }),
+  )
+  return (
+    <TeamAccessPanel<v2.WorkspaceAccessLevel, v2.TeamWorkspaceAccess>
+      organization={organization}
+      accesses={accesses}
+      emptyText="Only those with access to its project."
+      levels={LEVELS}
+      defaultLevel="read"
+      disabledReason={workspaceDisabledReason.manageTeams(workspace)}
+      calls={{
+        grant: (api, team, access) => {
+          const to = { team: toOne('teams', team), workspace: toOne('workspaces', workspace.id) }
+          const body = resource('team-workspaces', { access }, to)
+          return api.v2.createTeamWorkspaceAccess({ body })
+        },
+        change: (api, { id }, access) =>
+          api.v2.updateTeamWorkspaceAccess({
+            params: { team_workspace_id: id },
+            body: resource('team-workspaces', { access }),
+          }),
+        revoke: (api, { id }) =>
+          api.v2.deleteTeamWorkspaceAccess({ params: { team_workspace_id: id } }),
+      }}
+      renderCustomForm={(access, onClose) => <CustomAccess access={access} onClose={onClose} />}
+    />
+  )
+}
+
+interface CustomAccessProps {
+  readonly access: v2.TeamWorkspaceAccess
+  readonly onClose: () => void
+}
+
+function CustomAccess({ access, onClose }: CustomAccessProps) {
+  const callApi = useApiAction()
+  const { access: _level, ...granted } = access.attributes
+  const [values, setValues] = useState(granted)
+  const save = async () => {
+    const result = await callApi({
+      call: (api) =>
+        api.v2.updateTeamWorkspaceAccess({
+          params: { team_workspace_id: access.id },
+          body: resource('team-workspaces', { access: 'custom', ...values }),
+        }),
+      successMessage: 'The rights are saved.',
+    })
+    return result !== undefined
+  }
+  return (
+    <FormDialog title="Rights of the team" action="Save" onSubmit={save} onClose={onClose}>
+      <CustomPermissionFields title="In the workspace" values={values} onChange={setValues} />
+    </FormDialog>
   )
 }

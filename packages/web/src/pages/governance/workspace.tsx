@@ -1,24 +1,26 @@
 import type { v2 } from '@reeve/contract'
 import { findIncluded } from '@reeve/sdk'
 import { useState } from 'react'
-import { workspaceDisabledReason } from '../../actions/governance-can.ts'
-import { useApiAction } from '../../data/use-act.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CliAndApiPanel } from '../../parts/command-line.tsx'
-import { quoteShellArg } from '../../parts/curl-line.ts'
-import { FormDialog, TextField } from '../../parts/form.tsx'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StatusBadge } from '../../parts/state-badge.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
+import { workspaceDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { PageHeader, Tabs } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 import { paths, WORKSPACE_TABS, type WorkspaceTab } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { organizationCrumbs, OrganizationPageFrame } from './in-organization.tsx'
-import { RunsTab } from './workspace-runs.tsx'
+import {
+  RunsTab,
+  WorkspaceAccessTab,
+  WorkspaceSettingsTab,
+  WorkspaceTagsTab,
+} from './workspace-tabs.tsx'
 import { StatesTab } from './workspace-states.tsx'
-import { WorkspaceAccessTab } from './workspace-access.tsx'
-import { WorkspaceSettingsTab, WorkspaceTagsTab } from './workspace-tabs.tsx'
 
 /** A workspace: its runs, tags, teams and lock. */
 export function WorkspacePage({

@@ -5,7 +5,7 @@ import type {
   JobStatusRow,
   TaskGroupSummary,
 } from '@reeve/contract'
-import { isParent } from '../../actions/job-can.ts'
+import { isParent } from '../../permissions/job.ts'
 
 /** Statuses in the order of bars and legends. */
 export const SHOWN_STATUSES = [

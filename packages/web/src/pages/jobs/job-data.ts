@@ -1,7 +1,7 @@
-import type { JobStatusRow } from '@reeve/contract'
+import type { Job, JobStatusRow } from '@reeve/contract'
 import type { UseQueryResult } from '@tanstack/react-query'
-import { useApiQuery } from '../../data/use-read.ts'
-import type { Watch } from '../../data/watch.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import type { Watch } from '../../data/live-feed.ts'
 import type { JobName } from '../../paths.ts'
 
 /** Queries of the job page. Equal keys share one request among the components. */
@@ -122,4 +122,16 @@ export function useJobExplanation(name: JobName) {
     (api, signal) => api.v1.explainJob({ params: { job_id: id }, query: { namespace }, signal }),
     { watches: [...jobWatches(name, 'Job', 'Allocation', 'Evaluation'), { topic: 'Node' }] },
   )
+}
+
+/** Props of every tab of the job page. */
+export interface JobView {
+  readonly job: Job
+  readonly name: JobName
+  readonly search: URLSearchParams
+}
+
+/** Reports whether the URL opens the definition in the editor. */
+export function isEditing(search: URLSearchParams): boolean {
+  return search.get('edit') === 'yes'
 }

@@ -4,19 +4,19 @@ import type {
   JobRegisterRequest,
   ParsedJob,
 } from '@reeve/contract'
-import { useMemo, useState } from 'react'
-import { requiresCapability } from '../../actions/verdict.ts'
-import { useApiAction } from '../../data/use-act.ts'
-import { Editor } from '../../editor/lazy-editor.tsx'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { FormDialog, TextField } from '../../parts/form.tsx'
+import { useEffect, useMemo, useState } from 'react'
+import { requiresCapability } from '../../permissions/disabled-reason.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { Editor } from '../../components/lazy.tsx'
+import { ActionButton } from '../../components/action-button.tsx'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import type { Problem } from '../../editor/problem.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import { JobOutcomes } from '../policies/job-outcome.tsx'
+import { JobOutcomes } from '../policies/policy-results.tsx'
 import { isSameSource, parseSource, toRegisterRequest, type JobSource } from './job-source.ts'
 import { PlanView } from './plan-view.tsx'
-import { useProblems } from './use-problems.ts'
 
 interface JobEditorProps {
   readonly source: JobSource
@@ -313,4 +313,36 @@ function useEditorActions({ source, namespace, version, onPlanned, onRun }: Edit
     override: (planned: PlannedJob, Message: string, PolicyOverrideComment: string) =>
       run(planned, { Message, PolicyOverride: true, PolicyOverrideComment }),
   }
+}
+
+/** Pause in typing after which the text is parsed. */
+const TYPING_PAUSE_MS = 400
+const NO_PROBLEMS: readonly Problem[] = []
+
+/** Returns the errors that the server reports for a text, shortly after typing. */
+function useProblems(source: JobSource, namespace: string): readonly Problem[] {
+  const { api } = useSession()
+  const [problems, setProblems] = useState(NO_PROBLEMS)
+  useEffect(() => {
+    const abortController = new AbortController()
+    const parse = async () => {
+      try {
+        const parsed = await parseSource(api, source, { namespace, signal: abortController.signal })
+        if (!abortController.signal.aborted) setProblems(parsed.problems)
+      } catch {
+        // A missing permission or connection is reported by the plan, not with every key.
+        if (!abortController.signal.aborted) setProblems(NO_PROBLEMS)
+      }
+    }
+    if (source.text.trim() === '') {
+      setProblems(NO_PROBLEMS)
+      return undefined
+    }
+    const timer = setTimeout(() => void parse(), TYPING_PAUSE_MS)
+    return () => {
+      clearTimeout(timer)
+      abortController.abort()
+    }
+  }, [api, source, namespace])
+  return problems
 }

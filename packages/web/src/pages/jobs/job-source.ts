@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import type { Job, JobRegisterRequest, ParsedJob } from '@reeve/contract'
 import { ApiError } from '@reeve/sdk'
 import { parseProblems, type Problem } from '../../editor/problem.ts'
@@ -16,7 +17,7 @@ export function isSameSource(a: JobSource, b: JobSource): boolean {
   return a.text === b.text && a.format === b.format && a.variables === b.variables
 }
 
-export type ParsedSource =
+type ParsedSource =
   | { readonly job: ParsedJob; readonly problems: readonly [] }
   | { readonly job: undefined; readonly problems: readonly Problem[] }
 
@@ -93,4 +94,31 @@ export function jobToJson(job: Job): string {
   const { JobModifyIndex: _index, VersionTag: _tag, ServiceTokenID: _token, ...others } = more
   const { Quarantine: _quarantine, NodeLosses: _losses, ...kept } = others
   return JSON.stringify(kept, null, 2)
+}
+
+/**
+ * Keeps an edited job in the session storage of the tab, so that it survives navigation, until it
+ * is submitted or discarded.
+ */
+export function useJobDraft(name: string, initial: JobSource) {
+  const key = `reeve.draft.${name}`
+  const [draft, setDraft] = useState(() => readJobDraft(key))
+  return {
+    source: draft ?? initial,
+    isChanged: draft !== undefined && draft.text !== initial.text,
+    change: (source: JobSource) => {
+      sessionStorage.setItem(key, JSON.stringify(source))
+      setDraft(source)
+    },
+    discard: () => {
+      sessionStorage.removeItem(key)
+      setDraft(undefined)
+    },
+  }
+}
+
+function readJobDraft(key: string): JobSource | undefined {
+  const text = sessionStorage.getItem(key)
+  // Only `useDraft` writes under this name, and it writes sources.
+  return text === null ? undefined : (JSON.parse(text) as JobSource)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { launchStaleMs, launchText } from './next-launch.ts'
+import { launchStaleMs, launchText } from './scheduling.ts'
 
 const NOON = Date.parse('2026-11-17T12:00:00Z')
 const at = (text: string) => new Date(`2026-11-${text}Z`)

@@ -1,8 +1,8 @@
 import type { DesiredUpdates, JobPlanResponse, PlacementMetrics } from '@reeve/contract'
-import { Panel } from '../../parts/panel.tsx'
-import { JobOutcomes } from '../policies/job-outcome.tsx'
+import { Panel } from '../../components/page.tsx'
+import { JobOutcomes } from '../policies/policy-results.tsx'
 import { DiffView } from './diff-view.tsx'
-import { planWarnings } from './plan-warnings.ts'
+import { planWarnings } from './scheduling.ts'
 
 /** The result of a plan: changes, placement failures, policies and diff. */
 export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {

@@ -1,12 +1,10 @@
-import { CliAndApiPanel } from '../../parts/command-line.tsx'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { PageHeader, Panel } from '../../components/page.tsx'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/jobs.css'
-import { useJobDraft } from './draft.ts'
+import { type JobSource, useJobDraft } from './job-source.ts'
 import { JobEditor } from './job-editor.tsx'
-import type { JobSource } from './job-source.ts'
 
 const EXAMPLE: JobSource = {
   format: 'hcl2',

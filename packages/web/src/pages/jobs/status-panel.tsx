@@ -1,11 +1,15 @@
+import { useState } from 'react'
 import type { ClientStatus, Job, JobStatusAllocation, TaskGroup } from '@reeve/contract'
-import { Icon } from '../../parts/icon.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { StatusBadge } from '../../parts/state-badge.tsx'
-import { statusStyle } from '../../parts/state.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Panel } from '../../components/page.tsx'
+import { StatusBadge, statusStyle } from '../../components/status-badge.tsx'
+import { useApiAction } from '../../data/api-action.ts'
 import { paths } from '../../paths.ts'
+import { jobDisabledReason } from '../../permissions/job.ts'
 import { Link } from '../../routing/link.tsx'
-import { AllocationBar } from './allocation-bar.tsx'
+import { useSession } from '../../session/session.tsx'
+import { AllocationBar, AllocationGrid } from './allocation-graphics.tsx'
 import {
   countsText,
   currentCounts,
@@ -13,9 +17,7 @@ import {
   totalCount,
   type AllocationCounts,
 } from './allocation-counts.ts'
-import { ScaleControl } from './scale-control.tsx'
-import { GRID_SQUARES_MAX, gridTotal } from './squares.ts'
-import { AllocationGrid } from './squares-canvas.tsx'
+import { GRID_SQUARES_MAX, gridTotal } from './allocation-grid.ts'
 
 /** Maximum number of squares that are links; more are drawn on a canvas. */
 const LINKED_SQUARES_MAX = 600
@@ -154,4 +156,56 @@ function Square({ allocation, version }: SquareProps) {
       <Icon name={Canary && allocation.ClientStatus === 'running' ? 'canary' : icon} />
     </Link>
   )
+}
+
+interface ScaleControlProps {
+  readonly job: Job
+  readonly group: TaskGroup
+}
+
+const COUNT_MAX = 1_000_000
+
+function ScaleControl({ job, group }: ScaleControlProps) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
+  const [typed, setTyped] = useState<string>()
+  const count = typed === undefined ? group.Count : parseCount(typed)
+  const isChanged =
+    Number.isInteger(count) && count >= 0 && count <= COUNT_MAX && count !== group.Count
+  const disabledReason =
+    jobDisabledReason.scale(job, permissions) ??
+    (isChanged ? undefined : 'Type another number first.')
+  const scale = async () => {
+    await callApi({
+      call: (api) =>
+        api.v1.scaleJob({
+          params: { job_id: job.ID },
+          query: { namespace: job.Namespace },
+          body: { Count: count, Target: { Group: group.Name }, Message: 'scaled in the web UI' },
+        }),
+      successMessage: `${group.Name} is scaled to ${count}.`,
+    })
+    setTyped(undefined)
+  }
+  return (
+    <form className="row" onSubmit={(event) => event.preventDefault()}>
+      <input
+        type="number"
+        min={0}
+        max={COUNT_MAX}
+        className="count-input"
+        aria-label={`Count of the group ${group.Name}`}
+        value={typed ?? group.Count}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+      <ActionButton disabledReason={disabledReason} onAction={scale} isSubmit>
+        Scale
+      </ActionButton>
+    </form>
+  )
+}
+
+/** Parses a count; an empty field is not 0. */
+function parseCount(typed: string): number {
+  return typed.trim() === '' ? Number.NaN : Number(typed)
 }

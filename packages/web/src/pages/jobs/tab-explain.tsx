@@ -1,11 +1,10 @@
 import type { GroupExplanation, PlacementRefusal } from '@reeve/contract'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
-import { useJobExplanation } from './job-data.ts'
-import type { JobView } from './job-view.ts'
+import { type JobView, useJobExplanation } from './job-data.ts'
 
 /** The tab that explains placement failures, with the smallest change that would help. */
 export function ExplainTab({ name }: JobView) {

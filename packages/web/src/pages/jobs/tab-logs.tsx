@@ -1,13 +1,13 @@
 import { LOG_TYPES } from '@reeve/contract'
-import { jobDisabledReason } from '../../actions/job-can.ts'
-import { useTextStream } from '../../data/use-text-stream.ts'
-import { LogView } from '../../parts/log-view.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { downloadText } from '../../parts/save-text.ts'
-import { SearchField } from '../../parts/search-field.tsx'
+import { jobDisabledReason } from '../../permissions/job.ts'
+import { useTextStream } from '../../data/text-stream.ts'
+import { LogView } from '../../components/log-view.tsx'
+import { Panel } from '../../components/page.tsx'
+import { downloadText } from '../../components/download.ts'
+import { SearchField } from '../../components/filters.tsx'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import type { JobView } from './job-view.ts'
+import type { JobView } from './job-data.ts'
 
 /** Number of earlier bytes that are shown. */
 const TAIL_BYTES = 65_536

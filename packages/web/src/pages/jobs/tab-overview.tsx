@@ -1,12 +1,18 @@
-import { originText, type Job, type JobStatusAllocation } from '@reeve/contract'
-import { RelativeTime } from '../../parts/ago.tsx'
-import { DescriptionList, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { dateFromNs } from '../../parts/time.ts'
+import { useEffect, useEffectEvent } from 'react'
+import { originText, type Job, type JobStatusAllocation, type JobQuarantine } from '@reeve/contract'
+import { ActionButton } from '../../components/action-button.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { DescriptionList, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { dateFromNs, dateFromText } from '../../format.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
-import { isActive, isParent } from '../../actions/job-can.ts'
-import { ChildJobsPanel } from './children-panel.tsx'
+import { isActive, isParent, jobDisabledReason } from '../../permissions/job.ts'
+import { useSession } from '../../session/session.tsx'
+import { ChildJobsPanel } from './child-jobs-panel.tsx'
 import { DeploymentPanel } from './deployment-panel.tsx'
 import {
   countAllocations,
@@ -15,12 +21,9 @@ import {
   hasAllocationList,
 } from './allocation-counts.ts'
 import { JobFailures } from './failure-banner.tsx'
-import { useJobDeployments, useJobStatus, useJobSummary } from './job-data.ts'
-import type { JobView } from './job-view.ts'
-import { QuarantinePanel } from './quarantine-panel.tsx'
+import { type JobView, useJobDeployments, useJobStatus, useJobSummary } from './job-data.ts'
+import { launchStaleMs, launchText, whyNotLaunched } from './scheduling.ts'
 import { StatusPanel, type GroupAllocations } from './status-panel.tsx'
-import { NextLaunchTime } from './next-launch-fact.tsx'
-import { PlacementFailurePanel } from './why-panel.tsx'
 
 /** The tab with the status, deployment and properties of the job. */
 export function OverviewTab({ job, name }: JobView) {
@@ -171,4 +174,120 @@ function jobFacts(job: Job) {
         ),
       })),
   ]
+}
+
+interface QuarantinePanelProps {
+  readonly job: Job
+  readonly quarantine: JobQuarantine
+}
+
+/** Explains why a quarantined job is not placed, with a button to release it. */
+function QuarantinePanel({ job, quarantine }: QuarantinePanelProps) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
+  const confirm = useConfirm()
+  const release = async () => {
+    const title = `Release ${job.Name}?`
+    const body = 'It is placed again. If it was the cause, it takes more nodes down.'
+    if (!(await confirm({ title, body, action: 'Release the job', isDangerous: true }))) return
+    const request = { params: { job_id: job.ID }, query: { namespace: job.Namespace } }
+    await callApi({
+      call: (api) => api.v1.releaseJob(request),
+      successMessage: 'The job is released.',
+    })
+  }
+  return (
+    <Panel
+      title="Quarantined"
+      actions={
+        <ActionButton
+          disabledReason={jobDisabledReason.release(job, permissions)}
+          onAction={release}
+        >
+          Release…
+        </ActionButton>
+      }
+    >
+      <p className="note tone-warn">
+        {quarantine.Reason}. No allocation of it is placed until a new version is registered or the
+        job is released.
+      </p>
+      <DescriptionList facts={quarantineFacts(quarantine)} />
+    </Panel>
+  )
+}
+
+function quarantineFacts({ Version, Time, NodeIDs }: JobQuarantine) {
+  return [
+    { name: 'Since', value: <RelativeTime date={dateFromNs(Time)} /> },
+    { name: 'Quarantined version', value: Version },
+    ...NodeIDs.map((id, index) => ({
+      name: `Lost node ${index + 1}`,
+      value: (
+        <Link href={paths.node(id)}>
+          <code>{id}</code>
+        </Link>
+      ),
+    })),
+  ]
+}
+
+interface PlacementFailurePanelProps {
+  readonly job: Job
+  /** Number of running and pending allocations. */
+  readonly liveCount: number
+}
+
+/** A summary of the placement failures, with a link to the details. */
+function PlacementFailurePanel({ job, liveCount }: PlacementFailurePanelProps) {
+  const { Namespace: namespace, ID: id } = job
+  const desired = job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
+  const hasUnplaced = !job.Stop && job.Status !== 'dead' && liveCount < desired
+  const { data } = useApiQuery(
+    ['job-explain', namespace, id],
+    (api, signal) => api.v1.explainJob({ params: { job_id: id }, query: { namespace }, signal }),
+    { enabled: hasUnplaced, watches: [{ topic: 'Evaluation', namespace, key: id }] },
+  )
+  if (!hasUnplaced || data === undefined || data.Groups.length === 0) return null
+  return (
+    <Panel
+      title="Failed placements"
+      actions={<Link href={paths.job({ namespace, id }, 'explain')}>Details</Link>}
+    >
+      <p className="note tone-warn">{data.Text}</p>
+    </Panel>
+  )
+}
+
+/**
+ * The next launch of a periodic job. It comes from a plan of the unchanged job, because only the
+ * server evaluates schedules and time zones.
+ */
+function NextLaunchTime({ job }: { readonly job: Job }) {
+  const { permissions } = useSession()
+  const { ID, Namespace: namespace, JobModifyIndex } = job
+  const noLaunchReason = whyNotLaunched(job) ?? jobDisabledReason.plan(job, permissions)
+  const plan = useApiQuery(
+    ['job-next-launch', namespace, ID, JobModifyIndex],
+    async (api, signal) => {
+      const params = { job_id: ID }
+      const { data } = await api.v1.planJob({
+        params,
+        query: { namespace },
+        body: { Job: job },
+        signal,
+      })
+      const launch = dateFromText(data.NextPeriodicLaunch)
+      return { data: { launch, keptMs: launchStaleMs(launch, Date.now()) } }
+    },
+    { enabled: noLaunchReason === undefined },
+  )
+  const refetchPlan = useEffectEvent(() => void plan.refetch())
+  useEffect(() => {
+    if (plan.data === undefined) return undefined
+    const timer = setTimeout(() => refetchPlan(), plan.data.keptMs)
+    return () => clearTimeout(timer)
+  }, [plan.data])
+  if (noLaunchReason !== undefined) return noLaunchReason
+  return plan.data === undefined ? '–' : launchText(plan.data.launch, Date.now())
 }

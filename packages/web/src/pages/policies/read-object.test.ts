@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseObject } from './read-object.ts'
+import { parseObject } from './policy-text.ts'
 
 test('an object is read', () => {
   assert.deepEqual(parseObject('{"job":{}}'), { ok: true, value: { job: {} } })

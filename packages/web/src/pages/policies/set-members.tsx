@@ -1,16 +1,25 @@
+import { useState } from 'react'
 import type { v2 } from '@reeve/contract'
-import { findIncluded } from '@reeve/sdk'
-import { organizationDisabledReason } from '../../actions/governance-can.ts'
-import type { DisabledReason } from '../../actions/verdict.ts'
-import { useApiAction } from '../../data/use-act.ts'
-import type { Choice } from '../../parts/picker.tsx'
+import { findIncluded, toMany } from '@reeve/sdk'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Panel } from '../../components/page.tsx'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import type { Choice } from '../../components/picker.tsx'
 import { paths } from '../../paths.ts'
 import type { Api } from '../../session/api.ts'
-import { findNamespaces, findPolicies, findProjects, findWorkspaces } from '../governance/find.ts'
-import { MemberPanel, type Member } from '../governance/member-panel.tsx'
-import { useAttachNamespaceDisabledReason } from '../governance/use-namespace-giving.ts'
-import { changeMembers, MEMBER_KINDS, type MemberKind } from './change-members.ts'
-import { SelectorsPanel } from './selectors-panel.tsx'
+import {
+  findNamespaces,
+  findPolicies,
+  findProjects,
+  findWorkspaces,
+  type Member,
+  MemberPanel,
+} from '../governance/member-panel.tsx'
+import { useAttachNamespaceDisabledReason } from '../governance/in-organization.tsx'
+import { selectorText } from './policy-text.ts'
 
 interface SetMembersProps {
   readonly organization: v2.Organization
@@ -171,5 +180,167 @@ function searchResources(
       return findWorkspaces(search)
     case 'namespaces':
       return findNamespaces(search.api, search.signal)
+  }
+}
+
+interface SelectorsPanelProps {
+  readonly policySet: v2.PolicySet
+  readonly disabledReason: DisabledReason
+}
+
+/** Tag selectors of a policy set; inherited tags count too. */
+function SelectorsPanel({ policySet, disabledReason }: SelectorsPanelProps) {
+  const callApi = useApiAction()
+  const params = { policy_set_id: policySet.id }
+  const selectors = policySet.attributes['tag-selectors']
+  const remove = async (selector: v2.TagSelector) => {
+    if (disabledReason !== undefined) return
+    await callApi({
+      call: (api) => api.v2.removePolicySetTagSelectors({ params, body: { data: [selector] } }),
+      successMessage: 'The tag selector is removed.',
+    })
+  }
+  return (
+    <Panel title="Tag selectors">
+      <div className="stack">
+        {selectors.length === 0 ? (
+          <p className="quiet">No tag selectors.</p>
+        ) : (
+          <ul className="members">
+            {selectors.map((selector) => (
+              <li key={selectorText(selector)}>
+                <span>{selectorText(selector)}</span>
+                <button
+                  type="button"
+                  className="icon-button"
+                  aria-disabled={disabledReason !== undefined}
+                  title={disabledReason}
+                  onClick={() => void remove(selector)}
+                >
+                  <Icon name="close" label={`Remove ${selectorText(selector)}`} />
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        <NewSelector policySet={policySet} disabledReason={disabledReason} />
+      </div>
+    </Panel>
+  )
+}
+
+function NewSelector({ policySet, disabledReason }: SelectorsPanelProps) {
+  const callApi = useApiAction()
+  const [key, setKey] = useState('')
+  const [value, setValue] = useState('')
+  const [isExcluded, setExcluded] = useState(false)
+  const add = async () => {
+    const selector = {
+      'tag-key': key,
+      'tag-value': value === '' ? null : value,
+      'is-exclude': isExcluded,
+    }
+    const result = await callApi({
+      call: async (api) => {
+        await api.v2.addPolicySetTagSelectors({
+          params: { policy_set_id: policySet.id },
+          body: { data: [selector] },
+        })
+        return true
+      },
+      successMessage: 'The tag selector is added.',
+    })
+    if (result === undefined) return
+    setKey('')
+    setValue('')
+  }
+  return (
+    <form className="row tag-row" onSubmit={(event) => event.preventDefault()}>
+      <select
+        aria-label="Whether the tag selects or excludes"
+        value={isExcluded ? 'not' : 'with'}
+        disabled={disabledReason !== undefined}
+        onChange={({ target }) => setExcluded(target.value === 'not')}
+      >
+        <option value="with">with</option>
+        <option value="not">without</option>
+      </select>
+      <input
+        aria-label="Key of the tag"
+        placeholder="key"
+        value={key}
+        disabled={disabledReason !== undefined}
+        onChange={(event) => setKey(event.target.value)}
+      />
+      <input
+        aria-label="Value of the tag"
+        placeholder="any value"
+        value={value}
+        disabled={disabledReason !== undefined}
+        onChange={(event) => setValue(event.target.value)}
+      />
+      <ActionButton
+        disabledReason={disabledReason ?? (key === '' ? 'Fill in the key.' : undefined)}
+        onAction={add}
+        isSubmit
+      >
+        Add
+      </ActionButton>
+    </form>
+  )
+}
+
+/** Members of a policy set: its policies and its scope. */
+const MEMBER_KINDS = [
+  'policies',
+  'projects',
+  'workspaces',
+  'namespaces',
+  'project-exclusions',
+  'workspace-exclusions',
+] as const
+type MemberKind = (typeof MEMBER_KINDS)[number]
+
+interface MemberChange {
+  /** ID of the policy set. */
+  readonly policySetId: string
+  readonly kind: MemberKind
+  readonly operation: 'add' | 'remove'
+  readonly memberId: string
+}
+
+function changeMembers(
+  { v2 }: Api,
+  { policySetId, kind, operation, memberId }: MemberChange,
+): Promise<unknown> {
+  const params = { policy_set_id: policySetId }
+  const isAdded = operation === 'add'
+  switch (kind) {
+    case 'policies': {
+      const call = isAdded ? v2.addPolicySetPolicies : v2.removePolicySetPolicies
+      return call({ params, body: toMany('policies', [memberId]) })
+    }
+    case 'projects': {
+      const call = isAdded ? v2.addPolicySetProjects : v2.removePolicySetProjects
+      return call({ params, body: toMany('projects', [memberId]) })
+    }
+    case 'workspaces': {
+      const call = isAdded ? v2.addPolicySetWorkspaces : v2.removePolicySetWorkspaces
+      return call({ params, body: toMany('workspaces', [memberId]) })
+    }
+    case 'namespaces': {
+      const call = isAdded ? v2.addPolicySetNamespaces : v2.removePolicySetNamespaces
+      return call({ params, body: toMany('namespaces', [memberId]) })
+    }
+    case 'project-exclusions': {
+      const call = isAdded ? v2.addPolicySetProjectExclusions : v2.removePolicySetProjectExclusions
+      return call({ params, body: toMany('projects', [memberId]) })
+    }
+    case 'workspace-exclusions': {
+      const call = isAdded
+        ? v2.addPolicySetWorkspaceExclusions
+        : v2.removePolicySetWorkspaceExclusions
+      return call({ params, body: toMany('workspaces', [memberId]) })
+    }
   }
 }

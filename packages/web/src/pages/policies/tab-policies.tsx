@@ -1,17 +1,22 @@
+import { useState } from 'react'
 import { v2 } from '@reeve/contract'
-import { organizationDisabledReason } from '../../actions/governance-can.ts'
-import { useNumberedList } from '../../data/use-pages.ts'
-import { RelativeTime } from '../../parts/ago.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { StatusBadge } from '../../parts/state-badge.tsx'
-import { StatusSelect } from '../../parts/status-select.tsx'
-import { dateFromText } from '../../parts/time.ts'
+import { resource } from '@reeve/sdk'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { StatusSelect } from '../../components/filters.tsx'
+import { ChoiceField, FormDialog, TextField } from '../../components/form.tsx'
+import { useApiAction } from '../../data/api-action.ts'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
-import type { OrganizationView } from '../governance/organization-view.ts'
+import { navigate } from '../../routing/location.ts'
+import type { OrganizationView } from '../governance/in-organization.tsx'
 import { SearchableList } from '../governance/searched-list.tsx'
-import { NewPolicy } from './new-policy.tsx'
+import { QUERY_EXAMPLE } from './policy-code.ts'
 
 const COLUMNS: readonly Column<v2.RunPolicy>[] = [
   { id: 'name', head: 'Policy', sort: 'name', cell: ({ attributes }) => attributes.name },
@@ -107,4 +112,97 @@ function NoPolicies() {
       </p>
     </EmptyState>
   )
+}
+
+interface NewPolicyProps {
+  readonly organization: string
+  readonly onClose: () => void
+}
+
+/** The dialog to create a policy; its code is written afterwards. */
+function NewPolicy({ organization, onClose }: NewPolicyProps) {
+  const createPolicy = useCreatePolicy(organization)
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  const [kind, setKind] = useState<v2.PolicyKind>('native')
+  const [query, setQuery] = useState(QUERY_EXAMPLE)
+  const [level, setLevel] = useState<v2.EnforcementLevel>('advisory')
+  const create = () =>
+    createPolicy({
+      name,
+      kind,
+      description,
+      query: kind === 'opa' ? query : null,
+      'enforcement-level': level,
+    })
+  const changeKind = (newKind: v2.PolicyKind) => {
+    setKind(newKind)
+    setLevel('advisory')
+  }
+  return (
+    <FormDialog
+      title="New policy"
+      action="Create"
+      disabledReason={name === '' ? 'Enter a name.' : undefined}
+      onSubmit={create}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        attribute="name"
+        value={name}
+        onChange={setName}
+        hint="It cannot be changed later."
+      />
+      <ChoiceField
+        label="Kind"
+        attribute="kind"
+        value={kind}
+        onChange={changeKind}
+        choices={v2.POLICY_KINDS}
+      />
+      {kind === 'opa' && (
+        <TextField
+          label="Query"
+          attribute="query"
+          value={query}
+          onChange={setQuery}
+          hint="The query whose results are denials."
+        />
+      )}
+      <ChoiceField<v2.EnforcementLevel>
+        label="Enforcement level"
+        attribute="enforcement-level"
+        value={level}
+        onChange={setLevel}
+        choices={v2.ENFORCEMENT_LEVELS[kind]}
+      />
+      <TextField
+        label="Description"
+        attribute="description"
+        isOptional
+        value={description}
+        onChange={setDescription}
+      />
+    </FormDialog>
+  )
+}
+
+type PolicyAttributes = v2.RunPolicyCreateRequest['data']['attributes']
+
+/** Creates a policy and opens its page; resolves to whether it was created. */
+function useCreatePolicy(organization: string) {
+  const callApi = useApiAction()
+  return async (attributes: PolicyAttributes) => {
+    const created = await callApi({
+      call: (api) =>
+        api.v2.createPolicy({
+          params: { organization_name: organization },
+          body: resource('policies', attributes),
+        }),
+      successMessage: `The policy ${attributes.name} is created. Write its code.`,
+    })
+    if (created !== undefined) navigate(paths.policy(organization, created.data.data.id))
+    return created !== undefined
+  }
 }

@@ -1,15 +1,14 @@
-import { useApiQuery } from '../../data/use-read.ts'
-import { RelativeTime } from '../../parts/ago.tsx'
-import { CliAndApiPanel } from '../../parts/command-line.tsx'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { DescriptionList, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { dateFromText } from '../../parts/time.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import { UserTokens } from '../governance/user-tokens.tsx'
+import { UserTokens } from '../governance/auth-tokens.tsx'
 
 /** The identity of the caller, with a button to sign out. */
 export function SessionPage() {

@@ -1,27 +1,25 @@
 import type { Variable } from '@reeve/contract'
 import { useState } from 'react'
-import { variableDisabledReason } from '../../actions/variable-can.ts'
-import { useApiAction } from '../../data/use-act.ts'
-import { useApiQuery } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { RelativeTime } from '../../parts/ago.tsx'
-import { CliAndApiPanel } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { quoteShellArg } from '../../parts/curl-line.ts'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { PageHeader } from '../../parts/page-head.tsx'
-import { DescriptionList, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StatusBadge } from '../../parts/state-badge.tsx'
-import { dateFromNs } from '../../parts/time.ts'
+import { variableDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel, CopyButton } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/variables.css'
-import { EditVariable } from './edit-variable.tsx'
-import { toRows, type ItemRow } from './items.ts'
+import { ItemEditor, useVariableWrite } from './variable-form.tsx'
+import { toRows, type ItemRow, rowsError } from './items.ts'
 
 /** A variable; its values are shown on request. */
 export function VariablePage({ params, search }: PageProps<'/variables/:path'>) {
@@ -176,4 +174,70 @@ function columnsOf(isShown: boolean): readonly Column<ItemRow>[] {
       cell: ({ key, value }) => <CopyButton text={value} what={`the value of ${key}`} />,
     },
   ]
+}
+
+interface EditVariableProps {
+  readonly variable: Variable
+  /** Reloads the variable after a conflict. */
+  readonly refresh: () => Promise<unknown>
+}
+
+/** Edits the items; the write fails if the variable has changed meanwhile (`cas`). */
+function EditVariable({ variable, refresh }: EditVariableProps) {
+  const { permissions } = useSession()
+  const { Namespace: namespace, Path: path, Lock: lock } = variable
+  // The modify index when the editing began; `variable` follows changes by others.
+  const [baseIndex, setBaseIndex] = useState(variable.ModifyIndex)
+  const [rows, setRows] = useState(() => toRows(variable.Items))
+  const { write, hasConflict, clearConflict } = useVariableWrite({ namespace, path })
+  const disabledReason =
+    variableDisabledReason.write({ namespace, path, lock }, permissions) ?? rowsError(rows)
+  const stopEditing = () => navigate(hrefWith({ edit: undefined }))
+  const save = async (index: number) => {
+    if (await write(rows, index)) stopEditing()
+    else await refresh()
+  }
+  const reloadRows = () => {
+    setRows(toRows(variable.Items))
+    setBaseIndex(variable.ModifyIndex)
+    clearConflict()
+  }
+  return (
+    <Panel title="Edit the items">
+      <form className="stack" onSubmit={(event) => event.preventDefault()}>
+        <ItemEditor rows={rows} onChange={setRows} />
+        {hasConflict && (
+          <div className="note tone-warn" role="alert">
+            <p>
+              The variable was updated while you were editing (index {baseIndex} is now{' '}
+              {variable.ModifyIndex}). Your changes are not saved yet.
+            </p>
+            <div className="row">
+              <ActionButton onAction={reloadRows}>Use theirs</ActionButton>
+              <ActionButton
+                kind="danger"
+                disabledReason={disabledReason}
+                onAction={() => save(variable.ModifyIndex)}
+              >
+                Overwrite with mine
+              </ActionButton>
+            </div>
+          </div>
+        )}
+        <div className="row">
+          <ActionButton
+            kind="primary"
+            disabledReason={disabledReason}
+            onAction={() => save(baseIndex)}
+            isSubmit
+          >
+            Save
+          </ActionButton>
+          <button type="button" className="button" onClick={stopEditing}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Panel>
+  )
 }

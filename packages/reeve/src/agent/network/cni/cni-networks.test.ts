@@ -6,7 +6,7 @@ import { SILENT_LOG } from '../../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../../test/build/temporary-directory.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 import { CniNetworks } from './cni-networks.ts'
-import { readPluginVersions } from './plugin-versions.ts'
+import { readPluginVersions } from './plugin.ts'
 
 const ID = 'alloc-1'
 const PORT = { label: 'http', hostIp: '10.0.0.1', hostPort: 20_001, to: 8_080 }

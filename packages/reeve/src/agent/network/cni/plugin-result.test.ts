@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AGENT_LIMITS } from '../../limits.ts'
-import { networkFromResult, parsePluginResult, pluginErrorMessage } from './plugin-result.ts'
-import { parsePluginVersion } from './plugin-versions.ts'
+import {
+  networkFromResult,
+  parsePluginResult,
+  parsePluginVersion,
+  pluginErrorMessage,
+} from './plugin.ts'
 
 const PATH = '/run/netns/a'
 const NONE = {

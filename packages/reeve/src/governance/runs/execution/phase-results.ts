@@ -3,23 +3,29 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, RunFileRow, RunRow } from '../../../model/index.ts'
 import { organizationTenant } from '../../../policy/index.ts'
 import { put, type Change } from '../../../state/index.ts'
-import { readBlob, storeBlob } from '../../blobs/sealed-blobs.ts'
+import { readBlob, storeBlob } from '../../blobs.ts'
 import { GOVERNANCE_CAUSE } from '../../commit.ts'
 import { readConfigurationArchive } from '../../configuration-versions/configuration-versions.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { triggeredRunChanges } from '../../run-triggers/triggered-runs.ts'
-import { snapshotPolicySets, pinCodeChanges, sealSnapshots } from '../frozen-sets.ts'
-import { storePlanParts } from '../plan-blobs.ts'
-import { pendingEvaluationChanges } from '../policy-rows.ts'
-import { nextAfterPolicies } from '../run-progress.ts'
-import { transitionRun } from '../run-states.ts'
-import { inspectPlanBytes } from '../upload-plan.ts'
-import { withStatus } from './moved.ts'
-import { deleteTicketChanges } from './phase-ticket.ts'
-import { findAbandonedApply, findPhase, type PhaseCall, type VisiblePhase } from './phase-access.ts'
+import { triggeredRunChanges } from '../../run-triggers.ts'
+import {
+  snapshotPolicySets,
+  pinCodeChanges,
+  sealSnapshots,
+  pendingEvaluationChanges,
+} from '../policy-set-snapshots.ts'
+import { inspectPlanBytes, storePlanParts } from '../plans.ts'
+import { nextAfterPolicies, transitionRun } from '../run-status.ts'
+import { saveRunChanges, withStatus } from '../run-changes.ts'
+import {
+  deleteTicketChanges,
+  findAbandonedApply,
+  findPhase,
+  type PhaseCall,
+  type VisiblePhase,
+} from './phase-access.ts'
 import { completeApplyChanges, failPhaseChanges } from './phase-moves.ts'
 import { appendLog } from './run-logs.ts'
-import { saveRunChanges } from './run-rows.ts'
 
 /** Appends bytes to the log of a phase. */
 export async function writePhaseLog(

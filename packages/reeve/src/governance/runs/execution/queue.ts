@@ -1,8 +1,8 @@
 import { v2 } from '@reeve/contract'
 import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
 import { WAITING_KEY, type Tables } from '../../../state/index.ts'
-import { rowsByCreation } from '../../by-creation.ts'
-import { isLockedByRun } from './run-rows.ts'
+import { rowsByCreation } from '../../list-index.ts'
+import { isLockedByRun } from '../run-changes.ts'
 
 /** Executing and pending runs of an organization. */
 export interface QueueCounts {

@@ -10,7 +10,7 @@ import {
 } from '../../../model/index.ts'
 import { isOpenPhase, put, runLogPartBlobKey, type Change } from '../../../state/index.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { phaseId } from './phase-rows.ts'
+import { phaseId } from '../run-changes.ts'
 
 /** Lifetime of a log URL. Each read of the plan or apply issues another one. */
 const LOG_URL_MS = 24 * 60 * 60 * 1_000

@@ -17,7 +17,7 @@ import {
 } from '../../../governance/index.ts'
 import type { StatusTimes } from '../../../model/index.ts'
 import { formatOptionalTime, resourcePath, formatTime, toMany, toOne } from './links.ts'
-import { userResource } from './user.ts'
+import { userResource } from './users.ts'
 
 export function runResource(
   { store, clock }: GovernanceContext,

@@ -4,13 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { ClassicLevel } from 'classic-level'
-import { crc32c, unmaskCrc } from './crc32c.ts'
-import { CorruptFileError } from './damage.ts'
-import { verifyDatabase } from './inspect-database.ts'
-import { readManifest } from './manifest.ts'
-import { readRecordLog } from './record-log.ts'
-import { uncompressSnappy } from './snappy.ts'
-import { verifyTable } from './table-file.ts'
+import { CorruptFileError, crc32c, unmaskCrc } from './byte-reader.ts'
+import { verifyDatabase } from './verify-database.ts'
+import { readManifest, readRecordLog } from './record-log.ts'
+import { uncompressSnappy, verifyTable } from './table-file.ts'
 
 test('crc32c gives the published values', () => {
   const cases = [

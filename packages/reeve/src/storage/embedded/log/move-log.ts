@@ -1,8 +1,8 @@
-import type { WriteOperation } from '../database.ts'
-import * as layout from '../layout.ts'
+import type { WriteOperation } from '../row-database.ts'
+import * as layout from '../row-format.ts'
 import { corruptDirectory } from '../data-directory.ts'
 import { missingEntry, readMetadata, type OpenStorage } from '../stored-position.ts'
-import { SegmentedLog, type SegmentedLogOptions } from './log-files.ts'
+import { SegmentedLog, type SegmentedLogOptions } from './segmented-log.ts'
 
 const KEYS_PER_DELETE_BATCH = 2_000
 

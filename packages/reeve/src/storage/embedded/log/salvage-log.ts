@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { LogEntry } from '../../../state/index.ts'
-import { readHeaders } from './inspect-log.ts'
 import {
-  SEGMENT_HEADER_BYTES,
   findIntactRecord,
+  readHeaders,
   scanRecords,
+  SEGMENT_HEADER_BYTES,
   type SegmentRange,
-} from './log-file.ts'
+} from './segment.ts'
 import { decodeEntries } from './record.ts'
 
 /** An unreadable or missing part of the log. */

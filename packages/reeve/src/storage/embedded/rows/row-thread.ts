@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { RowChecksumError } from '../layout.ts'
-import type { PackedRows } from './packed-rows.ts'
+import { RowChecksumError } from '../row-format.ts'
+import type { PackedRows } from '../level-db.ts'
 
 /** Messages of the thread: pages, then the end or the unreadable row. */
 export type LoaderMessage =

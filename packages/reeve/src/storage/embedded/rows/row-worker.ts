@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { RowChecksumError } from '../layout.ts'
-import { openSharedLevelDb, rowPages } from '../level.ts'
-import { packRows } from './packed-rows.ts'
+import { RowChecksumError } from '../row-format.ts'
+import { openSharedLevelDb, packRows, rowPages } from '../level-db.ts'
 import { PREFETCH_PAGES, type LoaderMessage, type LoaderCommand } from './row-thread.ts'
 
 /** Flow control: number of pages that may be sent. */

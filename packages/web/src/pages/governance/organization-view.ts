@@ -1,7 +1,0 @@
-import type { v2 } from '@reeve/contract'
-
-/** Props of every tab of the organization page. */
-export interface OrganizationView {
-  readonly organization: v2.Organization
-  readonly search: URLSearchParams
-}
