@@ -36,6 +36,17 @@ test('flags of governance commands', { timeout: 300_000 }, async (t) => {
     assert.deepEqual([await inherits('one'), await inherits('two')], [false, true])
   })
 
+  await t.test('workspace --check-drift: how often to look, and no longer', async () => {
+    const interval = async () =>
+      (await attributesOf(reeve, 'workspace show watched'))['drift-check-interval']
+    const made = await reeve.ok('workspace create watched --check-drift 24h')
+    assert.match(made, /\nDrift += not checked yet, checked every 24h\n/)
+    await reeve.ok(['workspace', 'update', 'watched', '--check-drift', ''])
+    assert.equal(await interval(), null)
+    await reeve.ok('workspace update watched --check-drift 12h')
+    assert.equal(await interval(), '12h')
+  })
+
   await t.test('policy-set --overridable, --no-overridable: say who decides', async () => {
     const isOverridable = async () =>
       (await attributesOf(reeve, 'policy-set show strict'))['overridable']
@@ -68,6 +79,13 @@ test('flags of governance commands', { timeout: 300_000 }, async (t) => {
     assert.equal((await attributesOf(reeve, `run show ${id}`))['plan-only'], true)
     const applied = await reeve.run(`run apply ${id}`)
     assert.equal(applied.code, EXIT_CODES.conflict, applied.err)
+    const log = await reeve.run(`run log ${id} --phase plan`)
+    assert.match(log.err, /has no log: its plan was uploaded/)
+    const unapplied = await reeve.run(`run log ${id} --phase apply`)
+    assert.match(unapplied.err, /has no log of an apply\.\n/)
+    const mistaken = await reeve.run(`run log ${id} --phase init`)
+    assert.equal(mistaken.code, EXIT_CODES.usage)
+    assert.match(mistaken.err, /"init" is no phase: it is plan or apply/)
   })
 
   await t.test('policy try --param: as a parameter of a set would be', async () => {

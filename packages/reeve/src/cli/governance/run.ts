@@ -13,7 +13,7 @@ import {
   toOne,
 } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
-import { CommandError, EXIT_CODES } from '../errors.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
 import { readFileOrStdin, readJsonObject } from '../input.ts'
 import type { Paint, TextStyle } from '../output/color.ts'
 import { renderNonEmptyFields, joinSections } from '../output/format.ts'
@@ -290,7 +290,7 @@ async function findLogUrl({ args, client, flags }: CommandContext): Promise<stri
   const [runId = ''] = args
   const phase = flags.string('phase')
   if (phase !== undefined && phase !== 'plan' && phase !== 'apply')
-    throw new CommandError(`"${phase}" is no phase: it is plan or apply.`)
+    throw new UsageError(`"${phase}" is no phase: it is plan or apply.`)
   const { data: run } = await client.v2.readRun({ params: { run_id: runId } })
   const { plan, apply } = run.data.relationships
   const hasApply = run.data.attributes['status-timestamps']['apply-queued-at'] !== undefined
@@ -298,6 +298,7 @@ async function findLogUrl({ args, client, flags }: CommandContext): Promise<stri
     const { data } = await client.v2.readApply({ params: { apply_id: apply.data.id } })
     if (data.data.attributes['log-read-url'] !== null) return data.data.attributes['log-read-url']
   }
+  if (phase === 'apply') throw new CommandError(`Run "${runId}" has no log of an apply.`)
   const { data } = await client.v2.readPlan({ params: { plan_id: plan.data.id } })
   const url = data.data.attributes['log-read-url']
   if (url !== null) return url
