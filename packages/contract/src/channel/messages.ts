@@ -211,7 +211,7 @@ export interface DesiredAllocation {
 }
 
 /**
- * Wire form of DesiredAllocation. Either `job` or `jobKeyOf` gives the job, so that a message carries
+ * Wire form of DesiredAllocation. Either `job` or `jobOf` gives the job, so that a message carries
  * each job once.
  */
 export const DesiredEntry = Type.Object({

@@ -314,14 +314,14 @@ export class SharedDatabase {
   }
 
   putRows(values: Values): readonly Row[] {
-    if (!this.#advanceStep(values)) return [{ kept: '0' }]
+    if (!this.#advanceStep(values)) return [{ fenced: '0' }]
     const [removed, ids, tables, keys, bodies] = values.slice(FENCE_VALUES)
     const [table, key, body] = [readTextArray(tables), readTextArray(keys), readTextArray(bodies)]
     for (const id of readArray(removed, hexOf)) this.#rows.delete(id)
     for (const [n, id] of readArray(ids, hexOf).entries())
       this.#rows.set(id, { table: table[n] ?? '', key: key[n] ?? '', body: body[n] ?? '' })
     this.#sortedIds = undefined
-    return [{ kept: '1' }]
+    return [{ fenced: '1' }]
   }
 
   setCheckpoint(values: Values): readonly Row[] {
@@ -332,16 +332,16 @@ export class SharedDatabase {
       upTo: Number(upTo),
       tableIndexes: String(tableIndexes),
     }
-    return [{ kept: '1' }]
+    return [{ fenced: '1' }]
   }
 
   trim(values: Values): readonly Row[] {
-    if (!this.#advanceStep(values)) return [{ kept: '0' }]
+    if (!this.#advanceStep(values)) return [{ fenced: '0' }]
     const firstIndex = Number(values[FENCE_VALUES])
     for (let index = this.#checkpoint.firstIndex; index < firstIndex; index++)
       this.#log.delete(index)
     this.#checkpoint = { ...this.#checkpoint, firstIndex }
-    return [{ kept: '1' }]
+    return [{ fenced: '1' }]
   }
 
   blob([id]: Values): readonly Row[] {

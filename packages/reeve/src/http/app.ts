@@ -175,15 +175,7 @@ export function createApp(options: AppOptions): App {
   const dependencies = { ...stages, ...shared }
   const workload = { ...options, aliases, requests, metrics, audit, lifecycle, logFollowers }
   const endpoints = workloadEndpoints(workload)
-  mountWorkload(app, options, dependencies, endpoints)
-  const routes = [
-    ...endpoints.map((endpoint) => endpoint.route),
-    v1Routes.streamEvents,
-    ...mountGovernance(app, options, dependencies),
-  ]
-  mountDiscovery(app, aliases.governance)
-  mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
-  mountUi(app, options.webFolder)
+  const routes = mountRoutes(app, options, dependencies, endpoints)
   const { security } = options
   const stopReloading = reloadCertificates(app.server, security)
   serveUpgrades(app.server, {
@@ -304,6 +296,25 @@ interface RouteDependencies {
   readonly lifecycle: GracefulShutdown
   readonly warmer: ListWarmer
   readonly largeBodies: LargeBodyParser
+}
+
+/** Mounts everything that the server answers; returns the routes of both APIs. */
+function mountRoutes(
+  app: FastifyInstance,
+  options: AppOptions,
+  dependencies: RouteDependencies,
+  endpoints: readonly Endpoint[],
+): readonly Route[] {
+  mountWorkload(app, options, dependencies, endpoints)
+  const routes = [
+    ...endpoints.map((endpoint) => endpoint.route),
+    v1Routes.streamEvents,
+    ...mountGovernance(app, options, dependencies),
+  ]
+  mountDiscovery(app, appAliases(options).governance)
+  mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
+  mountUi(app, options.webFolder)
+  return routes
 }
 
 function mountWorkload(

@@ -75,25 +75,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): CreatedNo
     { usesTls, canDial: (server) => isReachable(server, tlsOf) },
   )
   const node = new NodeAgent({
-    settings: {
-      Name: config.name,
-      Region: config.region,
-      Datacenter: config.datacenter,
-      NodePool: client.nodePool,
-      NodeClass: client.nodeClass,
-      HTTPAddr: options.httpAddress === undefined ? '' : new URL(options.httpAddress).host,
-      TLSEnabled: usesTls,
-      Meta: client.meta,
-      ...(isRoot ? { CgroupParent: CGROUP_PARENT } : {}),
-      HostVolumes: hostVolumes(client.hostVolumes),
-      aliases,
-      ReservedResources: {
-        Cpu: { CpuShares: client.reserved.cpuMHz, ReservedCpuCores: null },
-        Memory: { MemoryMB: client.reserved.memoryMB },
-        Disk: { DiskMB: client.reserved.diskMB },
-        Networks: { ReservedHostPorts: client.reserved.ports },
-      },
-    },
+    settings: nodeSettings(config, options, { aliases, isRoot }),
     storage: diskStorage(dataDir, { usesTmpfsForSecrets: client.secretsInMemory && isRoot }),
     drivers: createDrivers(client, dataDir),
     clock: systemClock,
@@ -134,6 +116,39 @@ interface CreatedNode {
   readonly servers: NodeServers
 }
 
+function nodeSettings(
+  { name, region, datacenter, client }: AgentConfig,
+  { httpAddress, tls }: NodeOptions,
+  { aliases, isRoot }: { readonly aliases: TaskAliases; readonly isRoot: boolean },
+): NodeSettings {
+  return {
+    Name: name,
+    Region: region,
+    Datacenter: datacenter,
+    NodePool: client.nodePool,
+    NodeClass: client.nodeClass,
+    HTTPAddr: httpAddress === undefined ? '' : new URL(httpAddress).host,
+    TLSEnabled: tls !== undefined,
+    Meta: client.meta,
+    ...(isRoot ? { CgroupParent: CGROUP_PARENT } : {}),
+    HostVolumes: hostVolumes(client.hostVolumes),
+    aliases,
+    ReservedResources: {
+      Cpu: { CpuShares: client.reserved.cpuMHz, ReservedCpuCores: null },
+      Memory: { MemoryMB: client.reserved.memoryMB },
+      Disk: { DiskMB: client.reserved.diskMB },
+      Networks: { ReservedHostPorts: client.reserved.ports },
+    },
+  }
+}
+
+function hostVolumes(volumes: AgentConfig['client']['hostVolumes']): NodeSettings['HostVolumes'] {
+  const named = Object.entries(volumes).map(([name, { path, readOnly }]) => {
+    return [name, { Name: name, Path: path, ReadOnly: readOnly, ID: '' }] as const
+  })
+  return named.length === 0 ? null : Object.fromEntries(named)
+}
+
 /** Adds the alternative names of attributes, which constraints may use. */
 function withAliasAttributes(
   attributes: Readonly<Record<string, string>>,
@@ -156,13 +171,6 @@ function createNetworks(
     bridge: new BridgeNetwork({ stateFile, settings: toBridgeSettings(bridge), log }),
     cni: new CniNetworks({ settings: cni, recordsDir, log }),
   })
-}
-
-function hostVolumes(volumes: AgentConfig['client']['hostVolumes']): NodeSettings['HostVolumes'] {
-  const named = Object.entries(volumes).map(([name, { path, readOnly }]) => {
-    return [name, { Name: name, Path: path, ReadOnly: readOnly, ID: '' }] as const
-  })
-  return named.length === 0 ? null : Object.fromEntries(named)
 }
 
 /**

@@ -18,6 +18,7 @@ export {
 } from './commit.ts'
 export { decodeCommit } from './commit-codec.ts'
 export type { CommitLog } from './commit-log.ts'
+export type { CommitRequest, CommitResult } from './commit-request.ts'
 export type {
   BlobChange,
   CheckpointPosition,
@@ -101,7 +102,7 @@ export {
   takeSnapshot,
 } from './state-snapshot.ts'
 export { put, remove, Store } from './store.ts'
-export type { Change, CommitResult, CommitRequest, Stamp, StoreOptions } from './store.ts'
+export type { Change, Stamp, StoreOptions } from './store.ts'
 export type { NamespaceScope, NamespaceSet, Watches, WatchTarget } from './watches.ts'
 export { compareCreation, type OrderKey } from './table/key-order.ts'
 export type { Table } from './table/table.ts'

@@ -1,21 +1,19 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { assert, Fault } from '@reeve/kit/fault.ts'
-import { auditRecord, type CommitAuthor, type CommitObserver } from './audit-entry.ts'
+import type { CommitObserver } from './audit-entry.ts'
 import { CommitEntry, decodeCommit } from './commit-codec.ts'
-import {
-  newBatch,
-  type Batch,
-  isDelete,
-  put,
-  type Change,
-  type AuditSubject,
-  type Stamp,
-} from './change.ts'
+import { newBatch, type Batch, type Change, type Stamp } from './change.ts'
 import { CheckpointParts } from './checkpoint-parts.ts'
 import { RowReplayer } from './replay.ts'
 import type { Commit, CommittedRow } from './commit.ts'
+import {
+  mayFreeSpace,
+  withAuditRecord,
+  type CommitRequest,
+  type CommitResult,
+} from './commit-request.ts'
 import { isRecoverable, type BlobChange, type LogEntry, type StorageEngine } from './engine.ts'
-import { commitEvents, type AppliedRow, type Cause } from './events.ts'
+import { commitEvents, type AppliedRow } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { NamespaceIndexes, type NamespaceScope, Watches } from './watches.ts'
 import { RowEncoder } from './row-writer.ts'
@@ -26,6 +24,7 @@ import {
   type TableObserver,
   type Tables,
 } from './schema/tables.ts'
+import { notifyObservers, TableObservers } from './table-observers.ts'
 import { UNSPLIT } from './table/row-json.ts'
 import { cachedEncoding, type Table, type Undo } from './table/table.ts'
 
@@ -36,27 +35,6 @@ export { put, remove, type Change, type Stamp } from './change.ts'
  * commits are rejected.
  */
 const PENDING_COMMITS_MAX = 50_000
-
-/** An applied commit. Its effects must not be revealed before `durable` resolves. */
-export interface CommitResult extends Stamp {
-  readonly durable: Promise<void>
-}
-
-export interface CommitRequest {
-  /** Author: a request, whose audit record is added to the commit, or the system. */
-  readonly by: CommitAuthor
-  /** Event type of the commit; undefined if it emits no events. */
-  readonly cause: Cause | undefined
-  readonly changes: (stamp: Stamp) => readonly Change[]
-  readonly blobs?: readonly BlobChange[]
-  /**
-   * The commit allows freeing space, as deletes do: it is accepted while the disk is full, from the
-   * reserve.
-   */
-  readonly freesSpace?: boolean
-  /** Organization and resources for the audit record, if they cannot be derived from the rows. */
-  readonly auditSubject?: AuditSubject
-}
 
 export interface StoreOptions {
   readonly engine: StorageEngine
@@ -109,7 +87,7 @@ export class Store {
   readonly #onCommit: CommitObserver | undefined
   #onFault: (fault: Fault) => void = () => undefined
   #checkpointing: Promise<void> | undefined
-  readonly #observers = new Map<TableName, TableObserver<never>[]>()
+  readonly #observers = new TableObservers()
 
   /** Loads the checkpoint and applies the log after it. Rejects with the fault of the engine. */
   static async open(options: StoreOptions): Promise<Store> {
@@ -210,19 +188,10 @@ export class Store {
     const blobs = request.blobs ?? []
     if (requestedChanges.length === 0 && blobs.length === 0)
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.whenDurable() }
-    const { by, cause, auditSubject, freesSpace } = request
-    if (this.#restriction !== undefined && !(freesSpace ?? requestedChanges.some(isDelete)))
+    if (this.#restriction !== undefined && !mayFreeSpace(request, requestedChanges))
       throw this.#restriction
-    const changes =
-      by === 'system'
-        ? requestedChanges
-        : [
-            ...requestedChanges,
-            put(
-              'audit_records',
-              auditRecord(by, { ...stamp, changes: requestedChanges, auditSubject }),
-            ),
-          ]
+    const { by, cause } = request
+    const changes = withAuditRecord(request, requestedChanges, stamp)
     const batch = this.#currentBatch()
     const applied = changes.map((change) => this.#apply(change, stamp, batch.undo))
     this.#rowEncoder.reset()
@@ -250,13 +219,7 @@ export class Store {
 
   /** Reports changes of a table to an observer until the returned function is called. */
   observe<N extends TableName>(table: N, observer: TableObserver<N>): () => void {
-    // An observer receives rows of its own table only.
-    const typedObserver = observer as TableObserver<never>
-    this.#observers.set(table, [...(this.#observers.get(table) ?? []), typedObserver])
-    return () => {
-      const others = (this.#observers.get(table) ?? []).filter((one) => one !== typedObserver)
-      this.#observers.set(table, others)
-    }
+    return this.#observers.add(table, observer)
   }
 
   readBlob(key: string): Promise<Uint8Array | undefined> {
@@ -356,7 +319,7 @@ export class Store {
         table.lastIndex = lastIndex
       })
     }
-    const observers = this.#observers.get(change.table) ?? NO_OBSERVERS
+    const observers = this.#observers.of(change.table)
     const existing = table.entry(key)
     // Decode the old row only if it is needed.
     const needsPreviousRow = change.row === undefined || observers.length > 0
@@ -456,7 +419,7 @@ export class Store {
       (batch) => batch !== undefined,
     )
     for (const undo of failedBatches.flatMap((one) => one.undo).toReversed()) undo()
-    for (const observer of [...this.#observers.values()].flat()) observer.reset()
+    this.#observers.reset()
     this.#flushingBatch = undefined
     this.#openBatch = undefined
     this.#index = this.#durableIndex
@@ -502,7 +465,7 @@ export class Store {
   #applyReplicatedRow(row: CommittedRow, index: number): CommittedRow {
     const table = this.#replayer.table(row.table)
     // Unknown tables were rejected by the line above.
-    const observers = this.#observers.get(row.table as TableName) ?? NO_OBSERVERS
+    const observers = this.#observers.of(row.table as TableName)
     const before = observers.length === 0 ? undefined : table.find(row.key)
     const applied = this.#replayer.apply(row)
     this.#namespaces.noteWrite(applied, index)
@@ -519,13 +482,3 @@ export class Store {
 }
 
 const RESOLVED = Promise.resolve()
-const NO_OBSERVERS: readonly TableObserver<never>[] = []
-
-function notifyObservers(
-  observers: readonly TableObserver<never>[],
-  before: object | undefined,
-  after: object | undefined,
-): void {
-  // Rows of the table that the observers subscribed to.
-  for (const observer of observers) observer.changed(before as never, after as never)
-}

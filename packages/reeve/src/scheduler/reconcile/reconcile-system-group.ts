@@ -95,18 +95,8 @@ export function reconcileSystemGroup(
   return {
     group,
     placements: [
-      ...replaced.map((previous): Placement => ({
-        cause: 'destructive',
-        index: nameIndexOf(previous),
-        previous,
-        nodeId: previous.NodeID,
-        canary: canaryPlan.isActive,
-      })),
-      ...allowed.map((placement) =>
-        canaryPlan.newPlacements.has(placement)
-          ? { ...placement, canary: true }
-          : { ...placement, downgrade },
-      ),
+      ...replacements(replaced, canaryPlan),
+      ...versionedPlacements(allowed, canaryPlan, downgrade),
     ],
     stops: [
       ...groupState.stop,
@@ -287,6 +277,31 @@ function planSystemCanaries(group: TaskGroup, input: SystemCanaryInput): SystemC
     replacedCount,
     newPlacements: new Set([...canaryReplacements, ...last]),
   }
+}
+
+/** Placements of the new version on the nodes of the allocations that it replaces. */
+function replacements(
+  replaced: readonly AllocationRow[],
+  { isActive }: SystemCanaryPlan,
+): readonly Placement[] {
+  return replaced.map((previous) => ({
+    cause: 'destructive',
+    index: nameIndexOf(previous),
+    previous,
+    nodeId: previous.NodeID,
+    canary: isActive,
+  }))
+}
+
+/** Marks the placements that are canaries; the others run the current or the repair version. */
+function versionedPlacements(
+  placements: readonly Placement[],
+  { newPlacements }: SystemCanaryPlan,
+  downgrade: boolean,
+): readonly Placement[] {
+  return placements.map((placement) =>
+    newPlacements.has(placement) ? { ...placement, canary: true } : { ...placement, downgrade },
+  )
 }
 
 interface SystemDeploymentInput {

@@ -2,7 +2,8 @@ import type { Job } from '@reeve/contract'
 import { purgeJobRows } from '../writes/job-version.ts'
 import { withServiceRows } from '../writes/derived-rows.ts'
 import { withVolumeRows } from '../writes/volume-rows.ts'
-import { remove, type Change, type CommitRequest } from '../store.ts'
+import type { CommitRequest } from '../commit-request.ts'
+import { remove, type Change } from '../store.ts'
 import type { TableName, Tables } from '../schema/tables.ts'
 
 /** Maximum number of rows deleted by one commit, which takes a few milliseconds. */

@@ -48,8 +48,8 @@ export async function appendEntries(
   const firstIndex = entries[0]?.index ?? 0
   await retry.runWithin(commitMsMax, 'appending to the log', async (mayHaveRun) => {
     if (mayHaveRun && (await isAppended(lane, firstIndex, nonce))) return
-    const [head] = await lane.query<{ head: string }>(statement)
-    if (head?.head === '1' || (await isAppended(lane, firstIndex, nonce))) return
+    const [head] = await lane.query<{ moved: string }>(statement)
+    if (head?.moved === '1' || (await isAppended(lane, firstIndex, nonce))) return
     throw (await holdsTerm(lane, fence)) ? divergedFault(name, firstIndex - 1) : fencedFault(name)
   })
 }
@@ -159,7 +159,7 @@ const CHECKPOINT_CONDITION = `id = 1 AND term = $1 AND step < $2 AND step >= $6
 const CHECKPOINT_FENCE = `WITH keeper AS (
     UPDATE reeve_checkpoint SET step = $2 WHERE ${CHECKPOINT_CONDITION} RETURNING term
   )`
-const FENCED_COUNT = 'SELECT count(*) AS kept FROM keeper'
+const FENCED_COUNT = 'SELECT count(*) AS fenced FROM keeper'
 
 /** Rows to write or delete, each once. */
 interface CheckpointBatch {
@@ -235,7 +235,7 @@ export function advanceCheckpointStatement(
 ): Statement {
   return {
     text: `UPDATE reeve_checkpoint SET step = $2, up_to = $7, table_indexes = $8
-      WHERE ${CHECKPOINT_CONDITION} RETURNING '1' AS kept`,
+      WHERE ${CHECKPOINT_CONDITION} RETURNING '1' AS fenced`,
     values: [...fence, mark.upTo, JSON.stringify(mark.tableIndexes)],
   }
 }

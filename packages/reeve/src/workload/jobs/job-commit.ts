@@ -6,15 +6,11 @@ import {
   DEPLOYMENT_DESCRIPTIONS,
   endDeployment,
   isParent,
-  jobSizeProblem,
   jobSpecChanged,
-  jobUpdateProblem,
-  LIMITS,
   PERMISSION_DENIED,
   refusal,
   newEvaluation,
   newRegionDeployment,
-  SYSTEM_SCALING_PROBLEM,
   withOrigin,
   type Refusal,
   type VersionOrigin,
@@ -38,6 +34,9 @@ import {
 import type { VerdictChanges } from '../policy-enforcement/verdicts.ts'
 import { checkRegistrationEnabled } from '../operator.ts'
 import {
+  checkEnforcedIndex,
+  checkSubmittedJob,
+  checkUpdate,
   validateCandidate,
   validateSubmitted,
   type ValidatedJob,
@@ -45,6 +44,7 @@ import {
   locateProblems,
   mayUseVolumes,
   registrationWarnings,
+  versionMessageProblem,
 } from './checks.ts'
 import {
   sourceBlobChange,
@@ -161,28 +161,6 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
   return ok(job)
 }
 
-/** Returns the problem of the message of a new version. */
-export function versionMessageProblem({
-  Message,
-}: Pick<JobRegisterRequest, 'Message'>): string | undefined {
-  const charsMax = LIMITS.jobMessageCharsMax
-  return (Message ?? '').length > charsMax
-    ? `Message is longer than ${charsMax} characters`
-    : undefined
-}
-
-/** Returns the problem of a job as it was submitted, before it is canonicalized. */
-export function checkSubmittedJob(job: Input<Job>): string | undefined {
-  const size = jobSizeProblem(job)
-  if (size !== undefined) return size
-  const { ID, Type, TaskGroups } = job
-  // A longer ID does not fit into a path, so the job could be neither read nor stopped.
-  if ((ID ?? '').length > LIMITS.pathParamCharsMax)
-    return `Job ID is longer than ${LIMITS.pathParamCharsMax} characters`
-  const scales = TaskGroups?.some((group) => Boolean(group.Scaling)) ?? false
-  return Type === 'system' && scales ? SYSTEM_SCALING_PROBLEM : undefined
-}
-
 /** Returns the namespace: of the query, else the body, the job, or `default`. */
 export function namespaceOf({ body, queryNamespace }: SubmittedJob): string {
   return queryNamespace || body?.Namespace || body?.Job?.Namespace || 'default'
@@ -248,28 +226,6 @@ async function withSourcePositions(
   if (lines.length === 0) return refused
   const text = [refused.error.message, 'In the source:', ...lines].join('\n')
   return err(refusal(refused.error.code, text))
-}
-
-/** Refuses changes that a new version must not make. */
-export function checkUpdate(job: Job, current: Job | undefined): Refusal | undefined {
-  if (job.Payload !== null)
-    return refusal('invalid-input', "job can't be submitted with a payload, only dispatched")
-  const text = jobUpdateProblem(current, job)
-  return text === undefined ? undefined : refusal('invalid-input', text)
-}
-
-export function checkEnforcedIndex(
-  body: JobRegisterRequest,
-  current: Job | undefined,
-): Refusal | undefined {
-  if (body.EnforceIndex !== true) return undefined
-  const expectedIndex = body.JobModifyIndex ?? 0
-  const conflict = (problem: string): Refusal =>
-    refusal('index-conflict', `Enforcing job modify index ${expectedIndex}: ${problem}`)
-  if (expectedIndex === 0) return current === undefined ? undefined : conflict('job already exists')
-  if (current === undefined) return conflict('job does not exist')
-  if (current.JobModifyIndex === expectedIndex) return undefined
-  return conflict(`job exists with conflicting job modify index: ${current.JobModifyIndex}`)
 }
 
 /** Returns the job with current counts; new groups keep the submitted count. */

@@ -262,18 +262,7 @@ function CodePanel(props: CodePanelProps) {
         isReadOnly={disabledReason !== undefined}
         minHeight="360px"
       />
-      {problems.length > 0 && (
-        <ul className="problems" aria-label="Problems">
-          {problems.map(({ line, column, message }) => (
-            <li key={`${line}:${column}:${message}`}>
-              <strong>
-                {line}:{column}
-              </strong>{' '}
-              {message}
-            </li>
-          ))}
-        </ul>
-      )}
+      {problems.length > 0 && <ProblemList problems={problems} />}
     </Panel>
   )
 }
@@ -295,6 +284,21 @@ function ConflictNotice({ disabledReason, onUseTheirs, onSave }: ConflictNoticeP
         </ActionButton>
       </div>
     </div>
+  )
+}
+
+function ProblemList({ problems }: { readonly problems: ReturnType<typeof useDiagnostics> }) {
+  return (
+    <ul className="problems" aria-label="Problems">
+      {problems.map(({ line, column, message }) => (
+        <li key={`${line}:${column}:${message}`}>
+          <strong>
+            {line}:{column}
+          </strong>{' '}
+          {message}
+        </li>
+      ))}
+    </ul>
   )
 }
 
