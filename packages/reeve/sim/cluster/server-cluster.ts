@@ -186,10 +186,10 @@ export class ServerCluster implements ServerBackend, SimCluster {
     Object.assign(this.databaseConditions, {
       delayMsMax: 1,
       lossChance: 0,
-      answerLossChance: 0,
+      responseLossChance: 0,
       lateChance: 0,
-      isAway: false,
-      strike: undefined,
+      isDown: false,
+      interruptWrite: undefined,
     })
     this.clients.stop()
     for (const server of this.servers) {

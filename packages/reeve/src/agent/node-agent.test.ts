@@ -57,7 +57,7 @@ test('every message that an agent sends fits the contract', async () => {
 test('drivers are prewarmed for a new task immediately, and for each further start', async () => {
   const clock = new SimulatedClock()
   let expected = 0
-  const driver = Object.assign(mockDriver(clock), { expectStart: () => (expected += 1) })
+  const driver = Object.assign(mockDriver(clock), { prewarm: () => (expected += 1) })
   const task = aTask({ Config: { run_for: '5s' }, RestartPolicy: restartPolicy({ Attempts: 1 }) })
   const sim = await aSimulation({ clock, driver, assignments: [anAssignment({ tasks: [task] })] })
   await turn()

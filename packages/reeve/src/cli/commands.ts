@@ -94,6 +94,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   operator: 'Operate the cluster: snapshots, storage, scheduler, diagnostics.',
   'operator scheduler': 'Manage the scheduler configuration.',
   'operator database': 'Operate the PostgreSQL database of a cluster.',
+  'operator upgrade': 'Follow and finish an upgrade of the servers.',
   'operator snapshot': 'Save, inspect and restore snapshots.',
   system: 'Maintain the cluster.',
   'system reconcile': 'Recompute derived data.',

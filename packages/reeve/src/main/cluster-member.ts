@@ -2,17 +2,13 @@ import {
   ACCEPT_COMMAND,
   assertAdjacentVersions,
   describeRejectedWrites,
-  FollowerLoop,
   matchesServerName,
-  LeaseKeeper,
   LOG_DIVERGED,
   LossMonitor,
   countLostCommits,
   clusterMembers,
-  ClusterRequestRouter,
   ServerHeartbeat,
   type CommitLoss,
-  type FollowedLog,
   type Leadership,
   type Member,
 } from '../cluster/index.ts'
@@ -31,10 +27,9 @@ import {
   toFault,
   LeaseBackoff,
 } from './cluster-member-options.ts'
+import { closeMember, openMember, type MemberHandlers, type OpenedMember } from './opened-member.ts'
 import { PlaceholderServer } from './placeholder-server.ts'
 import { portOf } from './config/address.ts'
-import { peerTlsOptions } from './tls-wiring.ts'
-import { Server } from './server.ts'
 import { OutageLog } from './outage-log.ts'
 
 /** Delay before the next attempt if the database is unreachable or the port is in use. */
@@ -49,19 +44,6 @@ const LOSSES_POLL_MS = 1_000
  */
 const WRITABLE_POLL_MS = 1_000
 const WRITABLE_POLL_MS_MAX = 15_000
-
-/** Resources of an open server. They are closed when the server loses leadership. */
-interface OpenedMember {
-  readonly engine: PostgresEngine
-  readonly server: MemberServer
-  readonly gate: ClusterRequestRouter
-  readonly follower: FollowerLoop
-  readonly leaseKeeper: LeaseKeeper
-  /** The holder name of the lease; unique for each opening. */
-  readonly holder: string
-  /** Aborted when these resources are closed. */
-  readonly closing: AbortController
-}
 
 /** What a server with the lease does: nothing yet, only reads, or everything. */
 type ServingMode = 'nothing' | 'reads' | 'everything'
@@ -240,84 +222,57 @@ export class ClusterMember {
     this.#roll.announceLeaving()
     await this.#transitions
     const opened = this.#opened
-    if (opened !== undefined) await this.#close(opened)
+    if (opened !== undefined) await closeMember(opened, this.#options.log)
     await this.#placeholder?.close()
     await this.#roll.stop()
     await this.#options.database.close()
   }
 
   async #open(): Promise<void> {
-    const { config, log, database, secrets, status, version, tls, tracing } = this.#options
+    const { log, database, status } = this.#options
     // Everything that is loaded later is at least as recent as this time.
-    const seenMs = this.#timing.monotonicMs()
+    const currentAsOfMs = this.#timing.monotonicMs()
     const { history } = this.#losses
     const engine = await database.openEngine(history)
     await this.#compareLog(engine)
-    const gate = new ClusterRequestRouter({
-      leadership: () => ({ isLeading: this.isLeading, leaderAddress: this.leader }),
-      confirm: async () =>
-        this.isLeading && (await this.#opened?.leaseKeeper.confirmLease()) === true,
-      staleness: () => this.#staleness(opened.follower),
-      selfAddress: () => this.#advertisedAddress,
-      addressOf: (server) => this.#addressOf(server),
-      key: secrets.forwardingKey,
-      ...(tls !== undefined && peerTlsOptions(tls)),
-      nowMs: () => this.#timing.clock.nowMs(),
-    })
-    const shared = { config, log, engine, secrets, version, agent: status, tls, tracing }
-    const openServer = this.#options.openServer ?? ((options) => Server.open(options))
-    const server = await openServer({ ...shared, follows: true, leader: gate })
-    const failed = (thrown: unknown): void => this.#onFollowError(opened, thrown)
-    const { ids, ...timing } = this.#timing
-    const { lease, notifier } = database
-    const looked = (leader: string): void => gate.leaderChanged(leader)
-    const { store } = server
-    const followed = ({ losses }: FollowedLog): void => {
-      this.#followOutages.succeeded()
-      this.#losses.refresh(losses).catch(failed)
-    }
-    const shown = { engine, store, history, lease, notifier }
-    const follow = new FollowerLoop({
-      ...shown,
-      ...timing,
-      currentAsOfMs: seenMs,
-      onError: failed,
-      onCaughtUp: followed,
-      onLeader: looked,
-    })
-    const holder = `${config.name} ${ids.uuid()}`
-    const keeper = new LeaseKeeper({
-      store: lease,
-      holder,
-      address: () => this.#advertisedAddress,
-      applied: () => history.last,
-      ...timing,
-      onChange: (leadership) => this.#onLeadershipChange(opened, leadership),
-      onError: (thrown) => this.#leaseOutages.failed(errorMessage(thrown)),
-      onResponse: () => this.#leaseOutages.succeeded(),
-    })
-    const closing = new AbortController()
-    const opened: OpenedMember = {
+    const opened = await openMember(this.#options, {
+      timing: this.#timing,
       engine,
-      server,
-      gate,
-      follower: follow,
-      leaseKeeper: keeper,
-      holder,
-      closing,
-    }
-    server.onFault((fault) => this.#onStorageFault(opened, fault))
+      history,
+      currentAsOfMs,
+      handlers: this.#createHandlers(),
+    })
     try {
-      this.#address = await this.#listen(server)
+      this.#address = await this.#listen(opened.server)
     } catch (thrown) {
-      await this.#close(opened)
+      await closeMember(opened, log)
       throw thrown
     }
     this.#httpPort = portOf(this.#address)
     this.#opened = opened
-    status.setServer(this.#address, server)
-    follow.start()
-    keeper.start(this.#leasePause.ms)
+    status.setServer(this.#address, opened.server)
+    opened.follower.start()
+    opened.leaseKeeper.start(this.#leasePause.ms)
+  }
+
+  #createHandlers(): MemberHandlers {
+    return {
+      isLeading: () => this.isLeading,
+      leaderAddress: () => this.leader,
+      selfAddress: () => this.#advertisedAddress,
+      addressOf: (server) => this.#addressOf(server),
+      confirmLeadership: async () =>
+        this.isLeading && (await this.#opened?.leaseKeeper.confirmLease()) === true,
+      onFollowed: (opened, { losses }) => {
+        this.#followOutages.succeeded()
+        this.#losses.refresh(losses).catch((thrown: unknown) => this.#onFollowError(opened, thrown))
+      },
+      onFollowError: (opened, thrown) => this.#onFollowError(opened, thrown),
+      onLeadershipChange: (opened, leadership) => this.#onLeadershipChange(opened, leadership),
+      onLeaseError: (thrown) => this.#leaseOutages.failed(errorMessage(thrown)),
+      onLeaseResponse: () => this.#leaseOutages.succeeded(),
+      onStorageFault: (opened, fault) => this.#onStorageFault(opened, fault),
+    }
   }
 
   /**
@@ -337,15 +292,6 @@ export class ClusterMember {
     const { host, httpPort } = this.#options.config.advertise
     const name = host.includes(':') ? `[${host}]` : host
     return `${name}:${httpPort ?? this.#httpPort}`
-  }
-
-  /**
-   * The staleness of a server that led and is about to reopen: it had the whole log when it took
-   * over.
-   */
-  #staleness({ lastContactMs }: FollowerLoop): { lastContactMs: number; knownLeader: boolean } {
-    if (this.isLeading) return { lastContactMs: 0, knownLeader: true }
-    return { lastContactMs, knownLeader: this.leader !== '' }
   }
 
   #onLeadershipChange(opened: OpenedMember, leadership: Leadership): void {
@@ -484,7 +430,7 @@ export class ClusterMember {
     this.#enqueueTransition(async () => {
       if (STATE_KEEPING_FAULTS.has(fault.kind)) await this.#waitForDatabase(opened)
       this.#holdPort()
-      await this.#close(opened)
+      await closeMember(opened, log)
       while (!this.#isStopped) {
         try {
           return await this.#open()
@@ -540,18 +486,5 @@ export class ClusterMember {
   /** Runs state changes one after another; the promises never reject. */
   #enqueueTransition(change: () => Promise<void>): void {
     this.#transitions = this.#transitions.then(change)
-  }
-
-  async #close({ engine, server, gate, follower, leaseKeeper }: OpenedMember): Promise<void> {
-    const logError = (thrown: unknown): void =>
-      this.#options.log.warn(
-        { err: errorMessage(thrown) },
-        'a part of this server did not end cleanly',
-      )
-    await follower.stop().catch(logError)
-    gate.close()
-    await server.stop().catch(logError)
-    await engine.close().catch(logError)
-    await leaseKeeper.stop().catch(logError)
   }
 }

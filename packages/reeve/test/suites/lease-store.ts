@@ -26,7 +26,7 @@ const b = { holder: 'b', address: '10.0.0.2:4646', ttlMs: TTL_MS }
 
 const cases: Readonly<Record<string, (home: LeaseHome) => Promise<void>>> = {
   'is nobody’s at first': async ({ store }) => {
-    assert.deepEqual(await store.read(), { term: 0, holder: '', address: '', leftMs: 0 })
+    assert.deepEqual(await store.read(), { term: 0, holder: '', address: '', remainingMs: 0 })
   },
 
   'belongs to the first who asks, and to nobody else while it lasts': async ({ store }) => {

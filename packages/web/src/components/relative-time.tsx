@@ -35,13 +35,13 @@ export function RelativeTime({ date }: { readonly date: Date | undefined }) {
 
 /** A countdown in seconds; empty once the time has passed. */
 export function Until({ date }: { readonly date: Date }) {
-  const [nowMs, setNowMs] = useState(() => Date.now())
-  const leftMs = date.getTime() - nowMs
+  const [currentMs, setNowMs] = useState(() => Date.now())
+  const leftMs = date.getTime() - currentMs
   const isOver = leftMs <= 0
   useEffect(() => {
     if (isOver) return undefined
-    const timer = setInterval(() => setNowMs(Date.now()), 1_000)
-    return () => clearInterval(timer)
+    const countdown = setInterval(() => setNowMs(Date.now()), 1_000)
+    return () => clearInterval(countdown)
   }, [isOver])
   if (isOver) return null
   const iso = date.toISOString()

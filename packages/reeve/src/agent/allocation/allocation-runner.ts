@@ -1,7 +1,7 @@
 import type { AllocationNetworkStatus, TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage, redactPaths } from '@reeve/kit/fault.ts'
-import { isBatchType, isEqual, isServerTerminal } from '../../model/index.ts'
+import { isEqual, isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { AGENT_LIMITS } from '../limits.ts'
@@ -17,7 +17,9 @@ import {
   clientStatusOf,
   type AllocationStatus,
   coordinateTasks,
-  isSidecar,
+  inKillOrder,
+  killCauseOf,
+  remainingRunMs,
   stageOf,
   type GroupKillReason,
   type Stage,
@@ -462,12 +464,7 @@ export class AllocationRunner {
     const skipShutdownDelay = skipsShutdownDelay(this.#assignment)
     const killReason = reason === undefined ? (description ?? allocation.DesiredDescription) : ''
     const request = { skipShutdownDelay, reason: killReason, ...killCauseOf(reason) }
-    const order = [
-      this.#taskSlots.filter((slot) => slot.isLeader && !isSidecar(slot.stage)),
-      this.#taskSlots.filter((slot) => !slot.isLeader && !isSidecar(slot.stage)),
-      this.#taskSlots.filter((slot) => isSidecar(slot.stage)),
-    ]
-    for (const slots of order) {
+    for (const slots of inKillOrder(this.#taskSlots)) {
       const toKill = slots.filter(
         (slot) => slot.stage !== 'poststop' || this.#hasReachedMaxRunDuration,
       )
@@ -479,16 +476,9 @@ export class AllocationRunner {
     return this.#taskSlots.some(({ runner }) => runner.state.State === 'running')
   }
 
-  /** Enforces `max_run_duration` of batch allocations, counted from their creation. */
   #enforceMaxRunDuration(): void {
-    const { allocation, group, job } = this.#assignment
-    const limitNs = group.MaxRunDuration ?? 0
-    if (limitNs <= 0 || !isBatchType(job.Type)) return
-    const { clock } = this.#options.agent
-    const limitMs = msFromNs(limitNs)
-    // The clocks of servers and nodes may differ: never wait longer than the whole duration.
-    const remainingMs = Math.min(limitMs, msFromNs(allocation.CreateTime) + limitMs - clock.nowMs())
-    void this.#stopAfter(Math.max(0, remainingMs))
+    const remainingMs = remainingRunMs(this.#assignment, this.#options.agent.clock.nowMs())
+    if (remainingMs !== undefined) void this.#stopAfter(remainingMs)
   }
 
   async #stopAfter(delayMs: number): Promise<void> {
@@ -501,18 +491,3 @@ export class AllocationRunner {
 
 /** Kill request for an allocation that the servers have removed. */
 const IMMEDIATE_KILL: KillRequest = { reason: '', skipShutdownDelay: true }
-
-function killCauseOf(reason: GroupKillReason | undefined): Pick<KillRequest, 'cause'> {
-  switch (reason?.kind) {
-    case 'leader-dead':
-      return { cause: { type: 'Leader Task Dead' } }
-    case 'sibling-failed':
-      return {
-        cause: { type: 'Sibling Task Failed', fields: { FailedSibling: reason.sibling } },
-      }
-    case 'main-dead':
-      return { cause: { type: 'Main Tasks Dead' } }
-    case undefined:
-      return {}
-  }
-}

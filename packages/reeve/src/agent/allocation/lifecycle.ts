@@ -1,5 +1,8 @@
 import type { ClientStatus, TaskState } from '@reeve/contract'
-import { ZERO_TIME } from '@reeve/kit/duration.ts'
+import { msFromNs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { isBatchType } from '../../model/index.ts'
+import type { Assignment } from '../assignment.ts'
+import type { KillRequest } from '../task/task-control.ts'
 
 /** Lifecycle stage of a task. */
 export type Stage =
@@ -88,6 +91,49 @@ export function isSidecar(stage: Stage): boolean {
 
 function isDead(task: CoordinatedTask): boolean {
   return task.state.State === 'dead'
+}
+
+/** Groups the tasks in the order of their kill: the leader, the other tasks, the sidecars. */
+export function inKillOrder<Task extends Pick<CoordinatedTask, 'stage' | 'isLeader'>>(
+  tasks: readonly Task[],
+): readonly (readonly Task[])[] {
+  return [
+    tasks.filter((task) => task.isLeader && !isSidecar(task.stage)),
+    tasks.filter((task) => !task.isLeader && !isSidecar(task.stage)),
+    tasks.filter((task) => isSidecar(task.stage)),
+  ]
+}
+
+/** Cause that the events of the killed tasks name; none if the servers stop the allocation. */
+export function killCauseOf(reason: GroupKillReason | undefined): Pick<KillRequest, 'cause'> {
+  switch (reason?.kind) {
+    case 'leader-dead':
+      return { cause: { type: 'Leader Task Dead' } }
+    case 'sibling-failed':
+      return {
+        cause: { type: 'Sibling Task Failed', fields: { FailedSibling: reason.sibling } },
+      }
+    case 'main-dead':
+      return { cause: { type: 'Main Tasks Dead' } }
+    case undefined:
+      return {}
+  }
+}
+
+/**
+ * Time that `max_run_duration` leaves a batch allocation, counted from its creation; undefined if
+ * its duration is not limited.
+ */
+export function remainingRunMs(
+  { allocation, group, job }: Assignment,
+  nowMs: number,
+): number | undefined {
+  const limitNs = group.MaxRunDuration ?? 0
+  if (limitNs <= 0 || !isBatchType(job.Type)) return undefined
+  const limitMs = msFromNs(limitNs)
+  // The clocks of servers and nodes may differ: never wait longer than the whole duration.
+  const remainingMs = Math.min(limitMs, msFromNs(allocation.CreateTime) + limitMs - nowMs)
+  return Math.max(0, remainingMs)
 }
 
 /** Unknown hooks are rejected by validation and treated as main tasks here. */

@@ -141,8 +141,8 @@ export async function openContained(root: string, path: string): Promise<OpenedF
     return await openBytePath(root, toBytePath(path), path)
   } catch (thrown) {
     const unescaped = unescapedPath(path)
-    const isMissing = thrown instanceof RemoteRefusal && thrown.status === 404
-    if (unescaped === undefined || !isMissing) throw thrown
+    const isNotFound = thrown instanceof RemoteRefusal && thrown.status === 404
+    if (unescaped === undefined || !isNotFound) throw thrown
     return await openBytePath(root, unescaped, path)
   }
 }

@@ -64,7 +64,7 @@ export async function followFile(
   const { sink, clock, signal, follow } = options
   let offset = startOffset(stats.size, options)
   const path = await currentPathOf(handle)
-  const watch = follow ? new FileChangeWatcher(path, clock) : undefined
+  const watcher = follow ? new FileChangeWatcher(path, clock) : undefined
   try {
     for (;;) {
       // Checked before reading, so that content written before the removal is still sent.
@@ -76,7 +76,7 @@ export async function followFile(
         file: relativePath,
         signal,
       })
-      if (watch === undefined || signal.aborted) return
+      if (watcher === undefined || signal.aborted) return
       const position = { file: relativePath, offset }
       if (wasRemoved) return await sink.sendEvent('file deleted', position)
       if ((await handle.stat()).size < offset) {
@@ -84,10 +84,10 @@ export async function followFile(
         offset = 0
         continue
       }
-      if (!(await watch.waitForChange(signal))) await sink.sendHeartbeat()
+      if (!(await watcher.waitForChange(signal))) await sink.sendHeartbeat()
     }
   } finally {
-    watch?.close()
+    watcher?.close()
   }
 }
 

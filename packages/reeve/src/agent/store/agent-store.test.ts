@@ -25,7 +25,7 @@ test('what was saved is loaded again', async (t) => {
   await store.saveAssignment(assignment)
   await store.saveTasks(ID, { web: record })
   const loaded = await new DiskStore(root).load()
-  assert.deepEqual(loaded, [{ assignment, tasks: { web: record } }])
+  assert.deepEqual(loaded, [{ assignment, taskRecords: { web: record } }])
 })
 
 test('an allocation without a word on its tasks has none', async (t) => {

@@ -1,6 +1,6 @@
 import type { TaskEvent, TaskState } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { formatDurationNs, msFromNs } from '@reeve/kit/duration.ts'
+import { formatDurationNs, msFromNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { canonicalSignalName } from '@reeve/kit/signal.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
@@ -9,7 +9,9 @@ import type { AgentContext } from '../agent-context.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { sleep } from '../timing.ts'
 import { taskEvent } from './task-event.ts'
+import type { KillRequest } from './task-control.ts'
 import type { TaskRecorder } from './task-recorder.ts'
+import { DONE_STEP, type Step } from './task-state.ts'
 
 /** Kill timeout of the task, limited by the node. */
 export function killTimeoutMs(
@@ -91,6 +93,23 @@ async function awaitExit(running: RunningTask, clock: Clock): Promise<KillOutcom
     exit,
     error: exit === undefined ? 'the task was killed, but its exit status is unknown' : '',
   }
+}
+
+/** Adds the events that precede a kill: its cause, if any, and the kill itself. */
+export function emitKillEvents(
+  recorder: TaskRecorder,
+  { cause, reason }: KillRequest,
+  timeoutMs: number,
+): void {
+  if (cause !== undefined) recorder.emitEvent(cause.type, cause.fields)
+  recorder.emitEvent('Killing', { KillTimeout: nsFromMs(timeoutMs), KillReason: reason })
+}
+
+/** Ends a killed task. The error is the one of a kill that failed. */
+export function markKilled(recorder: TaskRecorder, error = ''): Step {
+  recorder.emitEvent('Killed', error === '' ? {} : { KillError: error })
+  recorder.setState('dead')
+  return DONE_STEP
 }
 
 /** Event for the exit of the process as the driver reported it. */

@@ -3,20 +3,23 @@ import { join } from 'node:path'
 import type { TaskEventType } from '@reeve/contract'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
-import type {
-  DriverContext,
-  TaskDriver,
-  TaskHandle,
-  TaskLaunch,
-  TaskLogFiles,
-  TaskPort,
-  TaskResources,
+import {
+  isRecoverable,
+  type DriverContext,
+  type RunningTask,
+  type TaskDriver,
+  type TaskHandle,
+  type TaskLaunch,
+  type TaskLogFiles,
+  type TaskPort,
+  type TaskResources,
 } from '../driver.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { getOwn, type NodeInfo } from '../node-info.ts'
 import { groupPortsOf, buildTaskNetwork } from '../network/allocation-network.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 import { buildEnvironment, withVariables } from './environment.ts'
+import { startWindow, type ExitCause } from './restart-policy.ts'
 import type { TaskHookRunner, MergedLaunchAdditions, TaskHookContext } from './task-hook.ts'
 import type { TaskControl } from './task-control.ts'
 import type { TaskEventFields } from './task-event.ts'
@@ -211,13 +214,57 @@ function newHandle(input: HandleInput): TaskHandle {
   return { driver, id, allocationId, task, dir: join(input.recordsDir, id), bootId }
 }
 
+interface StartOptions {
+  readonly recorder: TaskRecorder
+  /** Aborted when the task is killed or the agent stops. */
+  readonly signal: AbortSignal
+  /** Resolves when the current record is durable. */
+  save(): Promise<void>
+}
+
+/**
+ * Starts the task. The handle is durable before the driver is called, so a crash in between starts
+ * nothing twice.
+ */
+export async function startLaunch(
+  { clock, drivers, startSlots }: Pick<AgentContext, 'clock' | 'drivers' | 'startSlots'>,
+  launch: TaskLaunch,
+  options: StartOptions,
+): Promise<RunningTask> {
+  const { recorder, signal } = options
+  const { attempt, restarts } = recorder.record
+  recorder.patch({
+    attempt: attempt + 1,
+    handle: launch.handle,
+    restarts: startWindow(restarts, clock.nowMs()),
+  })
+  const driver = getDriver(drivers, launch.handle.driver)
+  await options.save()
+  const context = newDriverContext(recorder, signal)
+  return startSlots.run(() => driver.start(launch, context))
+}
+
+function getDriver(drivers: ReadonlyMap<string, TaskDriver>, name: string): TaskDriver {
+  const driver = drivers.get(name)
+  if (driver !== undefined) return driver
+  throw new Fault('task-unstartable', `this node has no driver ${JSON.stringify(name)}`)
+}
+
+/** Adds the event of a failed start, and returns the cause for the restart policy. */
+export function recordStartFailure(recorder: TaskRecorder, thrown: unknown): ExitCause {
+  const { type, fields } = startFailureEvent(thrown, recorder.record.handle !== null)
+  recorder.emitEvent(type, fields)
+  recorder.patch({ handle: null })
+  return { kind: 'not-started', recoverable: isRecoverable(thrown) }
+}
+
 interface StartFailureEvent {
   readonly type: TaskEventType
   readonly fields: TaskEventFields
 }
 
 /** Event for a task that could not be started. `wasDriverCalled`: the driver had been called. */
-export function startFailureEvent(thrown: unknown, wasDriverCalled: boolean): StartFailureEvent {
+function startFailureEvent(thrown: unknown, wasDriverCalled: boolean): StartFailureEvent {
   const message = errorMessage(thrown)
   const kind = thrown instanceof Fault ? thrown.kind : ''
   switch (kind) {
@@ -242,10 +289,4 @@ export function startFailureEvent(thrown: unknown, wasDriverCalled: boolean): St
 /** Context for a driver; its reports become events of the task. */
 export function newDriverContext(recorder: TaskRecorder, signal: AbortSignal): DriverContext {
   return { signal, report: (message) => recorder.emitEvent('Driver', { DriverMessage: message }) }
-}
-
-export function getDriver(drivers: ReadonlyMap<string, TaskDriver>, name: string): TaskDriver {
-  const driver = drivers.get(name)
-  if (driver !== undefined) return driver
-  throw new Fault('task-unstartable', `this node has no driver ${JSON.stringify(name)}`)
 }

@@ -81,6 +81,14 @@ const PRECEDENCE = {
   'from-gate': 3,
 } as const satisfies Record<RestartMode, number>
 
+/** Restarts a task whose process was killed for a request that leaves the restart policy out. */
+export function restartOnRequest(recorder: TaskRecorder, { reason, mode }: PendingRestart): Step {
+  if (mode !== 'by-schedule')
+    recorder.emitEvent('Restarting', { RestartReason: reason, StartDelay: 0 })
+  recorder.setState('pending')
+  return mode === 'from-gate' ? { at: 'gate' } : { at: 'delay', delayMs: 0 }
+}
+
 interface ExitedTask {
   readonly agent: Pick<AgentContext, 'clock' | 'random'>
   readonly assignment: Assignment

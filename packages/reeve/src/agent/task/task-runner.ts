@@ -1,16 +1,14 @@
 import type { PauseState, TaskEventType, TaskState } from '@reeve/contract'
-import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { jobJsonLength, type AgentTask, type Assignment } from '../assignment.ts'
-import {
-  type ExecRequest,
-  type ExecSession,
-  isRecoverable,
-  type RunningTask,
-  type TaskExit,
-  type TaskHandle,
-  type TaskLaunch,
-  type TaskUsage,
+import type {
+  ExecRequest,
+  ExecSession,
+  RunningTask,
+  TaskExit,
+  TaskHandle,
+  TaskLaunch,
+  TaskUsage,
 } from '../driver.ts'
 import type { AgentContext } from '../agent-context.ts'
 import { getSignal } from '../signals.ts'
@@ -18,14 +16,16 @@ import type { TaskRecord } from '../store/agent-store.ts'
 import { sleep } from '../timing.ts'
 import {
   newDriverContext,
-  getDriver,
   buildHookContext,
   prepareLaunch,
-  startFailureEvent,
+  recordStartFailure,
+  startLaunch,
 } from './launch.ts'
 import {
+  emitKillEvents,
   killTask,
   killTimeoutMs,
+  markKilled,
   notRunningFault,
   skipsShutdownDelay,
   terminatedEvent,
@@ -33,12 +33,13 @@ import {
 } from './kill-task.ts'
 import { type TaskHookContext, TaskHookRunner } from './task-hook.ts'
 import { interruptedKill, recoverTask, remainingRestartDelayMs } from './recover-task.ts'
-import { applyRestartPolicy, PendingRestarts } from './restarts.ts'
-import { startWindow, type ExitCause } from './restart-policy.ts'
+import { applyRestartPolicy, restartOnRequest } from './restarts.ts'
+import type { ExitCause } from './restart-policy.ts'
 import { ScheduleGate } from './schedule-gate.ts'
 import type { KillRequest, RestartRequest, TaskControl } from './task-control.ts'
 import type { TaskEventFields } from './task-event.ts'
 import { TaskRecorder } from './task-recorder.ts'
+import { TaskRequests } from './task-requests.ts'
 import { assertStepTransition, DONE_STEP, type Step } from './task-state.ts'
 
 interface TaskRunnerOptions {
@@ -63,19 +64,11 @@ export class TaskRunner implements TaskControl {
   readonly #options: TaskRunnerOptions
   readonly #recorder: TaskRecorder
   readonly #hookRunner: TaskHookRunner
-  readonly #pendingRestarts = new PendingRestarts()
+  readonly #requests: TaskRequests
   #assignment: Assignment
   #task: AgentTask
-  #isAdmitted: boolean
   readonly #scheduleGate: ScheduleGate
   #running: RunningTask | undefined
-  #killRequest: KillRequest | undefined
-  #isShutDown = false
-  #admission = Promise.withResolvers<void>()
-  readonly #interruption = new AbortController()
-  readonly #interrupted = Promise.withResolvers<void>()
-  readonly #shutdown = Promise.withResolvers<void>()
-  readonly #shutdownDelaySkipped = Promise.withResolvers<void>()
   #terminated = Promise.withResolvers<void>()
 
   constructor(options: TaskRunnerOptions) {
@@ -84,18 +77,16 @@ export class TaskRunner implements TaskControl {
     this.name = options.task.Name
     this.#assignment = options.assignment
     this.#task = options.task
-    const changed = (): void => options.onChange()
-    const about = { allocation: options.assignment.allocation.ID, task: this.name }
     this.#recorder = new TaskRecorder({
       clock: agent.clock,
       log: agent.log,
-      logFields: about,
+      logFields: { allocation: options.assignment.allocation.ID, task: this.name },
       savedRecord,
-      onChange: changed,
+      onChange: () => options.onChange(),
     })
     this.#hookRunner = new TaskHookRunner(agent.taskHooks, this.#recorder)
     this.#scheduleGate = new ScheduleGate(agent.clock, this.#recorder, options.task.Schedule)
-    this.#isAdmitted = this.record.attempt > 0
+    this.#requests = new TaskRequests({ isAdmitted: this.record.attempt > 0 })
     // The driver can warm up while the allocation is saved and set up.
     if (savedRecord === undefined) this.#prewarmDriver()
   }
@@ -110,7 +101,7 @@ export class TaskRunner implements TaskControl {
 
   /** Whether the task was allowed to start. */
   get isAllowedNow(): boolean {
-    return this.#isAdmitted
+    return this.#requests.isAdmitted
   }
 
   /** Resolves when the task is dead or the runner was shut down. Never rejects. */
@@ -124,8 +115,7 @@ export class TaskRunner implements TaskControl {
 
   /** Allows the task to start. */
   admit(): void {
-    this.#isAdmitted = true
-    this.#admission.resolve()
+    this.#requests.admit()
   }
 
   /** Applies a job change that needs no new process, such as restart policy or kill settings. */
@@ -134,16 +124,16 @@ export class TaskRunner implements TaskControl {
     this.#task = task
     this.#hookRunner.update(assignment, task)
     this.#scheduleGate.update(task.Schedule)
-    if (skipsShutdownDelay(assignment)) this.#shutdownDelaySkipped.resolve()
+    if (skipsShutdownDelay(assignment)) this.#requests.skipShutdownDelay()
   }
 
   restart({ reason, usesRestartPolicy = false }: RestartRequest): Promise<void> {
     if (this.#findLiveTask() === undefined) return Promise.reject(notRunningFault(this.name))
     const pendingRestart = { reason, mode: usesRestartPolicy ? 'by-policy' : 'at-once' } as const
     // A check keeps failing while the task is being killed for it.
-    if (!this.#pendingRestarts.isCovered(pendingRestart))
+    if (!this.#requests.restarts.isCovered(pendingRestart))
       this.#recorder.emitEvent('Restart Signaled', { RestartReason: reason })
-    return this.#pendingRestarts.request(pendingRestart)
+    return this.#requests.restarts.request(pendingRestart)
   }
 
   /**
@@ -151,15 +141,14 @@ export class TaskRunner implements TaskControl {
    * opens the gates in order again. Resolves when no process of the task is left.
    */
   restartFromGate(reason: string): Promise<void> {
-    if (this.#killRequest !== undefined || this.#isShutDown)
+    if (this.#requests.killRequest !== undefined || this.#requests.isShutDown)
       return Promise.reject(notRunningFault(this.name))
     // A task that waits at its gate has nothing to restart.
-    if (this.state.State === 'pending' && !this.#isAdmitted) return Promise.resolve()
+    if (this.state.State === 'pending' && !this.#requests.isAdmitted) return Promise.resolve()
     this.#recorder.emitEvent('Restart Signaled', { RestartReason: reason })
-    this.#isAdmitted = false
-    this.#admission = Promise.withResolvers<void>()
+    this.#requests.revokeAdmission()
     if (this.state.State !== 'dead')
-      return this.#pendingRestarts.request({ reason, mode: 'from-gate' })
+      return this.#requests.restarts.request({ reason, mode: 'from-gate' })
     this.#recorder.resetForRestart(reason)
     this.#terminated = Promise.withResolvers<void>()
     void this.#run({ at: 'gate' })
@@ -191,19 +180,16 @@ export class TaskRunner implements TaskControl {
   }
 
   #findLiveTask(): RunningTask | undefined {
-    const isLive =
-      this.state.State === 'running' && this.#killRequest === undefined && !this.#isShutDown
+    const { killRequest, isShutDown } = this.#requests
+    const isLive = this.state.State === 'running' && killRequest === undefined && !isShutDown
     return isLive ? this.#running : undefined
   }
 
   kill(request: KillRequest): Promise<void> {
-    if (this.#killRequest !== undefined || this.state.State === 'dead') return this.terminated
-    this.#killRequest = request
-    if (request.cause !== undefined)
-      this.#recorder.emitEvent(request.cause.type, request.cause.fields)
-    const KillTimeout = nsFromMs(killTimeoutMs(this.#task, this.#options.agent))
-    this.#recorder.emitEvent('Killing', { KillTimeout, KillReason: request.reason })
-    this.#interrupt()
+    if (this.#requests.killRequest !== undefined || this.state.State === 'dead')
+      return this.terminated
+    emitKillEvents(this.#recorder, request, killTimeoutMs(this.#task, this.#options.agent))
+    this.#requests.kill(request)
     return this.terminated
   }
 
@@ -220,14 +206,7 @@ export class TaskRunner implements TaskControl {
 
   /** Shuts the runner down while the task continues. */
   shutdown(): void {
-    this.#isShutDown = true
-    this.#shutdown.resolve()
-    this.#interrupt()
-  }
-
-  #interrupt(): void {
-    this.#interruption.abort()
-    this.#interrupted.resolve()
+    this.#requests.shutDown()
   }
 
   async #run(first: Step): Promise<void> {
@@ -244,7 +223,7 @@ export class TaskRunner implements TaskControl {
       if (this.state.State !== 'dead') this.failSetup(`agent failure: ${errorMessage(thrown)}`)
     }
     this.#hookRunner.close()
-    this.#pendingRestarts.resolve()
+    this.#requests.restarts.resolve()
     this.#terminated.resolve()
   }
 
@@ -271,10 +250,10 @@ export class TaskRunner implements TaskControl {
    * Next step after a wait or an operation was interrupted by a kill or by the stop of the agent.
    */
   #stepAfterInterruption(): Step | undefined {
-    if (this.#isShutDown) return DONE_STEP
-    if (this.#killRequest !== undefined) return this.#markKilled('')
-    if (this.#pendingRestarts.pending?.mode !== 'from-gate') return undefined
-    this.#pendingRestarts.resolve()
+    if (this.#requests.isShutDown) return DONE_STEP
+    if (this.#requests.killRequest !== undefined) return markKilled(this.#recorder)
+    if (this.#requests.restarts.pending?.mode !== 'from-gate') return undefined
+    this.#requests.restarts.resolve()
     return { at: 'gate' }
   }
 
@@ -286,9 +265,9 @@ export class TaskRunner implements TaskControl {
       return delayMs === undefined ? { at: 'gate' } : { at: 'delay', delayMs }
     }
     const isKilling = this.#resumeInterruptedKill()
-    const context = newDriverContext(this.#recorder, this.#interruption.signal)
-    const halted = this.#shutdown.promise
-    const recovery = await recoverTask(this.#options.agent, { handle, context, shutdown: halted })
+    const context = newDriverContext(this.#recorder, this.#requests.signal)
+    const { shutdown } = this.#requests
+    const recovery = await recoverTask(this.#options.agent, { handle, context, shutdown })
     switch (recovery?.kind) {
       case undefined:
         return DONE_STEP
@@ -310,9 +289,8 @@ export class TaskRunner implements TaskControl {
   /** Continues a kill that the previous agent had begun; returns whether there was one. */
   #resumeInterruptedKill(): boolean {
     const interrupted = interruptedKill(this.state, skipsShutdownDelay(this.#assignment))
-    if (interrupted === undefined || this.#killRequest !== undefined) return false
-    this.#killRequest = interrupted
-    this.#interrupt()
+    if (interrupted === undefined || this.#requests.killRequest !== undefined) return false
+    this.#requests.kill(interrupted)
     return true
   }
 
@@ -332,7 +310,7 @@ export class TaskRunner implements TaskControl {
   async #handleLost(handle: TaskHandle, reason: string): Promise<Step> {
     this.#recorder.emitEvent('Failed Restoring Task', { DriverError: reason })
     this.#recorder.setState('pending')
-    await Promise.race([this.#options.agent.firstServerContact, this.#interrupted.promise])
+    await Promise.race([this.#options.agent.firstServerContact, this.#requests.interrupted])
     const interrupted = this.#stepAfterInterruption()
     if (interrupted !== undefined) return interrupted
     this.#recorder.patch({ handle: null })
@@ -341,23 +319,12 @@ export class TaskRunner implements TaskControl {
   }
 
   async #waitForGate(): Promise<Step> {
-    while (!this.#isAdmitted && !this.#interruption.signal.aborted) {
-      // A task that restarts from its gate while it waits has a new gate.
-      await Promise.race([
-        this.#admission.promise,
-        this.#pendingRestarts.requested,
-        this.#interrupted.promise,
-      ])
-      if (this.#pendingRestarts.pending !== undefined) this.#pendingRestarts.resolve()
-    }
+    await this.#requests.waitForAdmission()
     return this.#stepAfterInterruption() ?? { at: 'prepare' }
   }
 
   async #prepare(): Promise<Step> {
-    await this.#scheduleGate.waitUntilOpen([
-      this.#interrupted.promise,
-      this.#pendingRestarts.requested,
-    ])
+    await this.#scheduleGate.waitUntilOpen(this.#requests.interruptions)
     const interrupted = this.#stepAfterInterruption()
     if (interrupted !== undefined) return interrupted
     try {
@@ -369,17 +336,12 @@ export class TaskRunner implements TaskControl {
         recorder: this.#recorder,
         buildContext: () => this.#buildHookContext(),
       })
-      return (
-        this.#stepAfterInterruption() ?? { at: 'watch', running: await this.#startDriver(launch) }
-      )
+      return this.#stepAfterInterruption() ?? { at: 'watch', running: await this.#start(launch) }
     } catch (thrown) {
       // A step before the start that was interrupted by a kill has not failed.
       const interruption = this.record.handle === null ? this.#stepAfterInterruption() : undefined
       if (interruption !== undefined) return interruption
-      const { type, fields } = startFailureEvent(thrown, this.record.handle !== null)
-      this.#recorder.emitEvent(type, fields)
-      this.#recorder.patch({ handle: null })
-      const cause = { kind: 'not-started', recoverable: isRecoverable(thrown) } as const
+      const cause = recordStartFailure(this.#recorder, thrown)
       return this.#stepAfterInterruption() ?? this.#applyRestartPolicy(cause)
     }
   }
@@ -389,26 +351,16 @@ export class TaskRunner implements TaskControl {
       assignment: this.#assignment,
       task: this.#task,
       control: this,
-      signal: this.#interruption.signal,
+      signal: this.#requests.signal,
     })
   }
 
-  /**
-   * Starts the task. The handle is durable before the driver is called, so a crash in between
-   * starts nothing twice.
-   */
-  async #startDriver(launch: TaskLaunch): Promise<RunningTask> {
-    const { agent } = this.#options
-    const { attempt, restarts } = this.record
-    this.#recorder.patch({
-      attempt: attempt + 1,
-      handle: launch.handle,
-      restarts: startWindow(restarts, agent.clock.nowMs()),
+  async #start(launch: TaskLaunch): Promise<RunningTask> {
+    this.#running = await startLaunch(this.#options.agent, launch, {
+      recorder: this.#recorder,
+      signal: this.#requests.signal,
+      save: () => this.#options.save(),
     })
-    const driver = getDriver(agent.drivers, launch.handle.driver)
-    await this.#options.save()
-    const context = newDriverContext(this.#recorder, this.#interruption.signal)
-    this.#running = await agent.startSlots.run(() => driver.start(launch, context))
     this.#recorder.markStarted()
     await this.#hookRunner.afterStart(this.#running)
     return this.#running
@@ -419,24 +371,19 @@ export class TaskRunner implements TaskControl {
   }
 
   async #watch(running: RunningTask): Promise<Step> {
-    const { exited } = running
     const scheduleClosed = { reason: 'end of its schedule', mode: 'by-schedule' } as const
     const unwatchSchedule = this.#scheduleGate.onClose(
-      () => void this.#pendingRestarts.request(scheduleClosed),
+      () => void this.#requests.restarts.request(scheduleClosed),
     )
-    const exit = await Promise.race([
-      exited,
-      this.#interrupted.promise,
-      this.#pendingRestarts.requested,
-    ])
+    const exit = await Promise.race([running.exited, ...this.#requests.interruptions])
     unwatchSchedule()
-    if (this.#isShutDown) {
+    if (this.#requests.isShutDown) {
       // The next agent recovers the result from the driver.
       running.detach()
       return DONE_STEP
     }
     if (exit === undefined)
-      return { at: this.#killRequest === undefined ? 'renew' : 'stop', running }
+      return { at: this.#requests.killRequest === undefined ? 'renew' : 'stop', running }
     return this.#recordExit(running, exit, () => {
       return this.#stepAfterRequestedExit() ?? this.#applyRestartPolicy({ kind: 'exited', exit })
     })
@@ -444,14 +391,12 @@ export class TaskRunner implements TaskControl {
 
   /** Next step after a requested kill or restart; undefined if the process exited by itself. */
   #stepAfterRequestedExit(): Step | undefined {
-    if (this.#killRequest !== undefined) return this.#markKilled('')
-    const { pending } = this.#pendingRestarts
+    if (this.#requests.killRequest !== undefined) return markKilled(this.#recorder)
+    const { pending } = this.#requests.restarts
     if (pending === undefined) return undefined
-    if (pending.mode === 'by-policy') return this.#applyRestartPolicy({ kind: 'unhealthy' })
-    if (pending.mode !== 'by-schedule')
-      this.#recorder.emitEvent('Restarting', { RestartReason: pending.reason, StartDelay: 0 })
-    this.#recorder.setState('pending')
-    return pending.mode === 'from-gate' ? { at: 'gate' } : { at: 'delay', delayMs: 0 }
+    return pending.mode === 'by-policy'
+      ? this.#applyRestartPolicy({ kind: 'unhealthy' })
+      : restartOnRequest(this.#recorder, pending)
   }
 
   /**
@@ -462,7 +407,7 @@ export class TaskRunner implements TaskControl {
     await this.#hookRunner.beforeStop()
     const { exit, error } = await this.#killProcess(running)
     if (exit === undefined) {
-      this.#pendingRestarts.reject(new Fault('task-unkillable', error))
+      this.#requests.restarts.reject(new Fault('task-unkillable', error))
       return { at: 'watch', running }
     }
     const next = await this.#recordExit(
@@ -470,37 +415,35 @@ export class TaskRunner implements TaskControl {
       exit,
       () => this.#stepAfterRequestedExit() ?? DONE_STEP,
     )
-    this.#pendingRestarts.resolve()
+    this.#requests.restarts.resolve()
     return next
   }
 
   #killProcess(running: RunningTask): ReturnType<typeof killTask> {
-    const [host, halted] = [this.#options.agent, this.#shutdown.promise]
-    return killTask(running, {
-      agent: host,
-      shutdown: halted,
-      task: this.#task,
-      recorder: this.#recorder,
-    })
+    const { agent } = this.#options
+    const { shutdown } = this.#requests
+    return killTask(running, { agent, shutdown, task: this.#task, recorder: this.#recorder })
   }
 
   async #stopForGood(running: RunningTask): Promise<Step> {
     await this.#hookRunner.beforeStop()
+    const { killRequest, shutdown, shutdownDelaySkipped } = this.#requests
     await waitShutdownDelay(this.#recorder, {
       clock: this.#options.agent.clock,
       delayNs: this.#task.ShutdownDelay,
-      isSkipped: this.#killRequest?.skipShutdownDelay === true,
-      interruptions: [running.exited, this.#shutdown.promise, this.#shutdownDelaySkipped.promise],
+      isSkipped: killRequest?.skipShutdownDelay === true,
+      interruptions: [running.exited, shutdown, shutdownDelaySkipped],
     })
-    if (this.#isShutDown) {
+    if (this.#requests.isShutDown) {
       running.detach()
       return DONE_STEP
     }
     const { exit, error } = await this.#killProcess(running)
     // The next agent continues a kill that this one could not complete.
-    if (exit === undefined && this.#isShutDown) running.detach()
-    if (exit === undefined) return this.#isShutDown ? DONE_STEP : this.#markKilled(error)
-    return this.#recordExit(running, exit, () => this.#markKilled(''))
+    if (exit === undefined && this.#requests.isShutDown) running.detach()
+    if (exit === undefined)
+      return this.#requests.isShutDown ? DONE_STEP : markKilled(this.#recorder, error)
+    return this.#recordExit(running, exit, () => markKilled(this.#recorder))
   }
 
   /**
@@ -542,15 +485,9 @@ export class TaskRunner implements TaskControl {
   async #waitForRestart(delayMs: number): Promise<Step> {
     const cancelDelay = new AbortController()
     const passed = sleep(this.#options.agent.clock, delayMs, cancelDelay.signal)
-    await Promise.race([passed, this.#interrupted.promise, this.#pendingRestarts.requested])
+    await Promise.race([passed, ...this.#requests.interruptions])
     cancelDelay.abort()
     return this.#stepAfterInterruption() ?? { at: 'prepare' }
-  }
-
-  #markKilled(error: string): Step {
-    this.#recorder.emitEvent('Killed', error === '' ? {} : { KillError: error })
-    this.#recorder.setState('dead')
-    return DONE_STEP
   }
 
   #logError(message: string, thrown: unknown): void {

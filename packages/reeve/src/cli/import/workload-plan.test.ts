@@ -38,7 +38,7 @@ const JOBS = [
   { name: 'a new job comes with all its versions, stopped', check: {}, writes: [1, 2, 3] },
   {
     name: 'an equal job is left alone, also when it runs here',
-    check: { known: { isStopped: false, equals: 2, differences: [] } },
+    check: { existing: { isStopped: false, equals: 2, differences: [] } },
     writes: [],
   },
   {

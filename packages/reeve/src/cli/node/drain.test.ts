@@ -27,7 +27,7 @@ function anInvocation(said: string[]): CommandContext {
   const invocation = {
     signal: new AbortController().signal,
     client: { blocking: answers, v1: { listNodeAllocations: async () => ({ data }) } },
-    output: { say: (line: string) => void said.push(line) },
+    output: { printLine: (line: string) => void said.push(line) },
   }
   // As much of one as a watch asks for.
   return invocation as unknown as CommandContext

@@ -14,14 +14,12 @@ import type {
   TaskHandle,
   TaskLaunch,
 } from '../../agent/index.ts'
-import { sleep } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import {
   containerSpec,
   isInAllocationNetwork,
   isLogCollected,
-  HANDLE_LABEL,
   type ContainerInput,
 } from './container-spec.ts'
 import { ContainerCores } from './container-cores.ts'
@@ -47,9 +45,6 @@ import {
 } from './docker-task.ts'
 import {
   EngineClient,
-  isSuccess,
-  tryParseJson,
-  errorMessageOf,
   stringAt,
   type TcpEngine,
   getFromEngine,
@@ -68,6 +63,13 @@ import { canonicalImageName } from './image-reference.ts'
 import { ImagePuller } from './image-puller.ts'
 import { PauseContainers, pauseContainerName } from './pause-containers.ts'
 import { buildNetworkFiles } from './network-files.ts'
+import {
+  createTaskContainer,
+  findTaskContainers,
+  removeFailedStart,
+  removeTaskContainers,
+  startContainer,
+} from './task-containers.ts'
 
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 
@@ -77,13 +79,6 @@ const IMAGES_FILE = 'docker-images.json'
 /** Listing all containers of an engine takes some milliseconds. */
 const RECONCILE_INTERVAL_MIN_MS = 500
 const RECONCILE_INTERVAL_MAX_MS = 5 * 60_000
-
-/**
- * How long to wait for an engine that became unavailable during a start, to remove what it may have
- * started. Afterwards the remains count as a dangling container.
- */
-const CLEANUP_TIMEOUT_MS = 30_000
-const CLEANUP_RETRY_DELAY_MS = 1_000
 
 export interface DockerDriverOptions {
   readonly clock: Clock
@@ -219,7 +214,7 @@ export class DockerDriver implements ReconcilingDriver {
       const networkContainer = await this.#networkContainer(launch, config, context)
       const spec = this.#buildSpec(launch, config, { ...mounts, networkContainer })
       const record = await this.#createAndRecord(launch, config, spec)
-      await this.#startContainer(record.containerId)
+      await startContainer(this.#engineClient, record.containerId)
       const inspected = await this.#getFromEngine(`/containers/${record.containerId}/json`)
       await requireVisibleMounts(inspected, mounts)
       const address = containerAddressOf(inspected, record)
@@ -227,7 +222,10 @@ export class DockerDriver implements ReconcilingDriver {
       const sharedCores = resources.sharedCores ?? []
       return this.#createTask({ handle, record, address, context, sharedCores })
     } catch (thrown) {
-      await this.#removeFailedStart(launch.handle, context.signal)
+      await removeFailedStart(this.#engineClient, launch.handle, {
+        clock: this.#options.clock,
+        signal: context.signal,
+      })
       await rm(launch.handle.dir, { recursive: true, force: true })
       throwAsStartFault(thrown)
     } finally {
@@ -318,36 +316,20 @@ export class DockerDriver implements ReconcilingDriver {
     if (handle.bootId === bootId)
       return this.#recoverContainer(handle, context).catch(rethrowAsUnavailable)
     // No container survives a reboot, so an engine that is not up yet is not waited for.
-    await this.#removeContainersOf(handle).catch(() => undefined)
+    await removeTaskContainers(this.#engineClient, handle).catch(() => undefined)
     const isStarted = (await readContainerRecord(handle)) !== undefined
     const lost = { kind: 'lost', reason: 'the machine was restarted' } as const
     return isStarted ? lost : { kind: 'never-started' }
   }
 
-  /**
-   * Removes containers of a failed start: an engine that became unavailable may have started one.
-   */
-  async #removeFailedStart(handle: TaskHandle, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options
-    const endMs = clock.monotonicMs() + CLEANUP_TIMEOUT_MS
-    for (;;) {
-      const isRemoved = await this.#removeContainersOf(handle).then(
-        () => true,
-        () => false,
-      )
-      if (isRemoved || clock.monotonicMs() > endMs) return
-      if (!(await sleep(clock, CLEANUP_RETRY_DELAY_MS, signal))) return
-    }
-  }
-
   async #recoverContainer(handle: TaskHandle, context: DriverContext): Promise<Recovery> {
-    const [container] = await this.#containersOf(handle)
+    const [container] = await findTaskContainers(this.#engineClient, handle)
     const record = await readContainerRecord(handle)
     if (container === undefined && record === undefined) return { kind: 'never-started' }
     if (container === undefined) return { kind: 'lost', reason: 'the container was removed' }
     // The container was created but not started, and is never started later.
     if (record === undefined || stringAt(container, 'State') === 'created') {
-      await this.#removeContainersOf(handle)
+      await removeTaskContainers(this.#engineClient, handle)
       return { kind: 'never-started' }
     }
     const path = `/containers/${record.containerId}/json`
@@ -429,7 +411,7 @@ export class DockerDriver implements ReconcilingDriver {
   ): Promise<ContainerRecord> {
     const { handle, logs, resources } = launch
     await mkdir(handle.dir, { recursive: true, mode: 0o700 })
-    const containerId = await this.#createContainer(handle, spec)
+    const containerId = await createTaskContainer(this.#engineClient, handle, spec)
     const record: ContainerRecord = {
       containerId,
       logs: isLogCollected(config, this.#settings) ? (logs ?? null) : null,
@@ -440,58 +422,6 @@ export class DockerDriver implements ReconcilingDriver {
     }
     await writeContainerRecord(handle, record)
     return record
-  }
-
-  async #createContainer(
-    handle: TaskHandle,
-    spec: Readonly<Record<string, unknown>>,
-  ): Promise<string> {
-    const call = {
-      method: 'POST',
-      path: '/containers/create',
-      query: { name: `reeve-${handle.id}` },
-      body: spec,
-    } as const
-    let response = await this.#engineClient.call(call)
-    // Every start has a unique name: a conflict is a remains of the same start.
-    if (response.status === 409 && (await this.#removeContainersOf(handle)) > 0) {
-      response = await this.#engineClient.call(call)
-    }
-    if (isSuccess(response)) return stringAt(tryParseJson(response.body), 'Id')
-    const kind =
-      response.status === 400 || response.status === 404 ? 'task-unstartable' : 'task-start'
-    throw new Fault(kind, `the container cannot be made: ${errorMessageOf(response)}`)
-  }
-
-  async #startContainer(containerId: string): Promise<void> {
-    const path = `/containers/${containerId}/start`
-    const response = await this.#engineClient.call({ method: 'POST', path })
-    // 304: it is already running.
-    if (isSuccess(response) || response.status === 304) return
-    const message = errorMessageOf(response)
-    const kind = UNSTARTABLE_ERROR.test(message) ? 'task-unstartable' : 'task-start'
-    throw new Fault(kind, `the container cannot be started: ${message}`)
-  }
-
-  async #containersOf(handle: TaskHandle): Promise<readonly unknown[]> {
-    const filters = JSON.stringify({ label: [`${HANDLE_LABEL}=${handle.id}`] })
-    const call = {
-      method: 'GET',
-      path: '/containers/json',
-      query: { all: 'true', filters },
-    } as const
-    const response = await this.#engineClient.call(call)
-    if (!isSuccess(response)) throw new Fault('engine', errorMessageOf(response))
-    const containers = tryParseJson(response.body)
-    return Array.isArray(containers) ? containers : []
-  }
-
-  /** Removes all containers of a start and returns their number. */
-  async #removeContainersOf(handle: TaskHandle): Promise<number> {
-    const containers = await this.#containersOf(handle)
-    for (const container of containers)
-      await removeContainer(this.#engineClient, stringAt(container, 'Id'))
-    return containers.length
   }
 }
 
@@ -518,7 +448,3 @@ function throwAsStartFault(thrown: unknown): never {
   if (!(thrown instanceof Fault) || thrown.kind !== 'engine') throw thrown
   throw new Fault('task-start', thrown.message, { cause: thrown })
 }
-
-/** Errors that a retry would hit again. */
-const UNSTARTABLE_ERROR =
-  /executable file|no such file|not found|permission denied|exec format|unable to find user|no matching entries|not a directory/i

@@ -12,9 +12,9 @@ for (const name of ['sleep', 'my program', 'a) S 1 (b', '']) {
   test(`parseStat: a process named ${JSON.stringify(name)}`, () => {
     assert.deepEqual(parseStat(line(name)), {
       pid: 42,
-      parent: 7,
-      group: 40,
-      session: 39,
+      parentPid: 7,
+      processGroup: 40,
+      sessionId: 39,
       startTime: 9876,
       isZombie: false,
     })

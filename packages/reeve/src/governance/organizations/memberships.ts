@@ -39,7 +39,7 @@ export function listMemberships(
   const found = findOrganization(context, caller, request.organizationName)
   if (!found.ok) return found
   const { id: scope } = found.value.organization
-  const { search: search, offset, limit } = request
+  const { search, offset, limit } = request
   const restrictTo = matchingIds(context, scope, request)
   return ok(
     context.lists.memberships.page({

@@ -158,8 +158,8 @@ function indexOf(collection: Value, key: Value): FunctionResult {
 }
 
 function describeKey(key: Value): string {
-  const text = toText(key)
-  return text === undefined ? `such a ${describeValue(key)}` : quoteText(text)
+  const string = toText(key)
+  return string === undefined ? `such a ${describeValue(key)}` : quoteText(string)
 }
 
 function lengthOf(value: Value, meter: StepBudget): FunctionResult {
@@ -273,9 +273,9 @@ function product(lists: readonly (readonly Value[])[], meter: StepBudget): Funct
 function combinationAt(lists: readonly (readonly Value[])[], index: number): readonly Value[] {
   let rest = index
   const reversed: Value[] = []
-  for (const list of lists.toReversed()) {
-    reversed.push(list[rest % list.length] ?? null)
-    rest = Math.floor(rest / list.length)
+  for (const elements of lists.toReversed()) {
+    reversed.push(elements[rest % elements.length] ?? null)
+    rest = Math.floor(rest / elements.length)
   }
   return reversed.toReversed()
 }

@@ -101,16 +101,16 @@ interface CsvRow {
 
 /** Skips empty lines. */
 function readRecords(source: string): Result<readonly CsvRow[], string> {
-  const text = source.replaceAll('\r\n', '\n')
+  const csv = source.replaceAll('\r\n', '\n')
   const rows: CsvRow[] = []
   let line = 1
-  for (let at = 0; at < text.length;) {
-    if (text[at] === '\n') {
+  for (let at = 0; at < csv.length;) {
+    if (csv[at] === '\n') {
       at++
       line++
       continue
     }
-    const row = readRecord(text, at, line)
+    const row = readRecord(csv, at, line)
     if (!row.ok) return row
     rows.push({ line, fields: row.value.fields })
     line += row.value.lineCount
@@ -125,16 +125,16 @@ interface ParsedRecord {
   readonly lineCount: number
 }
 
-function readRecord(text: string, start: number, line: number): Result<ParsedRecord, string> {
+function readRecord(csv: string, start: number, line: number): Result<ParsedRecord, string> {
   const fields: string[] = []
   let lineCount = 1
   for (let at = start; ; at++) {
-    const field = text[at] === '"' ? readQuoted(text, at, line) : readUnquoted(text, at, line)
+    const field = csv[at] === '"' ? readQuoted(csv, at, line) : readUnquoted(csv, at, line)
     if (!field.ok) return field
     fields.push(field.value.text)
     lineCount += field.value.lineCount
     at = field.value.end
-    if (text[at] !== ',') return ok({ fields, end: at + 1, lineCount })
+    if (csv[at] !== ',') return ok({ fields, end: at + 1, lineCount })
   }
 }
 
@@ -145,26 +145,26 @@ interface CsvField {
   readonly lineCount: number
 }
 
-function readUnquoted(text: string, at: number, line: number): Result<CsvField, string> {
+function readUnquoted(csv: string, at: number, line: number): Result<CsvField, string> {
   UNQUOTED_FIELD.lastIndex = at
-  const found = UNQUOTED_FIELD.exec(text)?.[0] ?? ''
+  const found = UNQUOTED_FIELD.exec(csv)?.[0] ?? ''
   if (found.includes('"')) return err(`line ${line} has a quote in a field that is not quoted`)
   return ok({ text: found, end: at + found.length, lineCount: 0 })
 }
 
 /** A doubled quote is an escaped quote. */
-function readQuoted(text: string, start: number, line: number): Result<CsvField, string> {
+function readQuoted(csv: string, start: number, line: number): Result<CsvField, string> {
   let end = start + 1
   for (;;) {
-    end = text.indexOf('"', end)
+    end = csv.indexOf('"', end)
     if (end < 0) return err(`line ${line} has a quoted field without its closing quote`)
-    if (text[end + 1] !== '"') break
+    if (csv[end + 1] !== '"') break
     end += 2
   }
-  const after = text[end + 1]
+  const after = csv[end + 1]
   if (after !== undefined && after !== ',' && after !== '\n')
     return err(`line ${line} has text after the closing quote of a field`)
-  const content = text.slice(start + 1, end).replaceAll('""', '"')
+  const content = csv.slice(start + 1, end).replaceAll('""', '"')
   return ok({ text: content, end: end + 1, lineCount: content.split('\n').length - 1 })
 }
 
@@ -288,6 +288,6 @@ export function toJsonString(value: Value): string {
   return `{${members.join(',')}}`
 }
 
-function escape(text: string): string {
-  return text.replace(SPECIAL, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+function escape(content: string): string {
+  return content.replace(SPECIAL, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

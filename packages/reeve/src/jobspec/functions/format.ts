@@ -203,10 +203,10 @@ function formatDefault(verb: FormatVerb, value: Value): string {
 }
 
 function formatString(verb: FormatVerb, value: Value): Result<string, string> {
-  const text = toText(value)
-  if (text === undefined) return err('needs a string')
+  const string = toText(value)
+  if (string === undefined) return err('needs a string')
   const { precision = 0 } = verb
-  const cut = precision > 0 ? takeGraphemes(text, precision).join('') : text
+  const cut = precision > 0 ? takeGraphemes(string, precision).join('') : string
   return ok(pad(verb, verb.mode === 'q' ? toJsonString(cut) : cut))
 }
 
@@ -260,10 +260,10 @@ function padNumber(verb: FormatVerb, sign: string, digits: string): string {
 }
 
 /** The width counts graphemes. */
-function pad(verb: FormatVerb, text: string): string {
-  if (verb.width === 0) return text
-  const missing = verb.width - takeGraphemes(text, verb.width).length
-  if (missing <= 0) return text
-  if (verb.isLeftAligned) return text + ' '.repeat(missing)
-  return (verb.hasZeros ? '0' : ' ').repeat(missing) + text
+function pad(verb: FormatVerb, content: string): string {
+  if (verb.width === 0) return content
+  const missing = verb.width - takeGraphemes(content, verb.width).length
+  if (missing <= 0) return content
+  if (verb.isLeftAligned) return content + ' '.repeat(missing)
+  return (verb.hasZeros ? '0' : ' ').repeat(missing) + content
 }

@@ -235,6 +235,6 @@ export interface DayRule {
 }
 
 /** Encodes for example the second Friday as one number, so that a set can hold it. */
-export function nthKey(dayOfWeek: number, nth: number): number {
-  return dayOfWeek * 10 + nth
+export function nthKey(day: number, nth: number): number {
+  return day * 10 + nth
 }

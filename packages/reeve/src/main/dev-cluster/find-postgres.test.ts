@@ -12,7 +12,7 @@ test('find-postgres: the newest version of Debian comes before the path', async 
   await install(inPath)
   const found = findPostgres(search)
   assert.ok(found.ok)
-  assert.deepEqual(found.value, { folder: join(versions, '15', 'bin'), account: undefined })
+  assert.deepEqual(found.value, { directory: join(versions, '15', 'bin'), account: undefined })
 })
 
 test('find-postgres: without Debian packages it is found in the path', async (t) => {

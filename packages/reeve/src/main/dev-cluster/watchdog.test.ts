@@ -18,20 +18,20 @@ const GUARD = fileURLToPath(new URL('./watchdog.ts', import.meta.url))
 const OWNER = `
   import { spawn } from 'node:child_process'
   import { once } from 'node:events'
-  const { Guard } = await import(process.env.GUARD)
-  const guard = new Guard()
+  const { Watchdog } = await import(process.env.GUARD)
+  const guard = new Watchdog()
   const start = async (trap, guarded) => {
     const args = ['-c', trap + 'echo; while :; do sleep 0.05; done']
     const child = spawn('/bin/sh', args, { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
     await once(child.stdout, 'data')
-    guard.watch(child, guarded)
+    guard.add(child, guarded)
     return child
   }
   const noted = "trap 'touch $DIRECTORY/interrupted; exit' INT; "
   const database = await start(noted, { stage: 'database', signal: 'INT' })
   const server = await start('', { stage: 'server', signal: 'TERM' })
   const node = await start('', { stage: 'node', signal: 'TERM' })
-  guard.removeAtEnd(process.env.DIRECTORY + '/to be removed')
+  guard.removeOnExit(process.env.DIRECTORY + '/to be removed')
   server.kill('SIGSTOP')
   node.kill('SIGKILL')
   await once(node, 'exit')

@@ -242,8 +242,8 @@ function parseComparison(part: string, kind: VersionKind): VersionTest | undefin
   const operator = /^(?:~>|!=|>=|<=|=|>|<)/.exec(part)?.[0] ?? ''
   const bound = parseConstraintVersion(part.slice(operator.length).trim(), kind)
   if (bound === undefined || (operator === '~>' && kind === 'strict')) return undefined
-  const compare = kind === 'strict' ? strictTests[operator] : looseTests[operator]
-  return compare === undefined ? undefined : (version) => compare(version, bound)
+  const matches = kind === 'strict' ? strictTests[operator] : looseTests[operator]
+  return matches === undefined ? undefined : (version) => matches(version, bound)
 }
 
 type Comparison = (version: Version, bound: Version) => boolean

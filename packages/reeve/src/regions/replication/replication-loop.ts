@@ -295,7 +295,7 @@ export class ReplicationStatus {
     const status = this.#tables.get(name)
     if (status === undefined) return false
     const isNoteworthy = status.index === 0 || status.error !== ''
-    Object.assign(status, { index, knownMs: this.#clock.nowMs(), error: '' })
+    Object.assign(status, { index, confirmedMs: this.#clock.nowMs(), error: '' })
     return isNoteworthy
   }
 

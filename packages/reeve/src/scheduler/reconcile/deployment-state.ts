@@ -158,8 +158,8 @@ interface UpdateLimitOptions {
  * without a health result; none while one is unhealthy.
  */
 export function updateLimit(context: UpdateLimitOptions): number {
-  const { group, rollout, usesDeployments, hasUnpromotedCanaries, staying } = context
-  if (!usesDeployments) return Infinity
+  const { group, rollout, hasUnpromotedCanaries, staying } = context
+  if (!context.usesDeployments) return Infinity
   if (rollout.isPaused || rollout.isFailed || hasUnpromotedCanaries) return 0
   const maxParallel = group.Update?.MaxParallel ?? 0
   const { current } = rollout

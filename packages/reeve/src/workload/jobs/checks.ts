@@ -1,10 +1,22 @@
-import type { Input, Job, JobFilePlace, JobSubmission, Namespace, TaskGroup } from '@reeve/contract'
+import type {
+  Input,
+  Job,
+  JobFilePlace,
+  JobRegisterRequest,
+  JobSubmission,
+  Namespace,
+  TaskGroup,
+} from '@reeve/contract'
 import { matchGlob } from '@reeve/kit/glob.ts'
 import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import type { Grants } from '../../acl/index.ts'
 import {
   canonicalizeJobSteps,
   isLargeJob,
+  jobSizeProblem,
+  jobUpdateProblem,
+  LIMITS,
+  SYSTEM_SCALING_PROBLEM,
   validateJobSteps,
   type JobProblems,
   type Refusal,
@@ -210,6 +222,50 @@ export function registrationWarnings(
 }
 
 const NEVER_LAUNCHED = 'Periodic: no time to come fits the schedule, so nothing will be launched'
+
+/** Returns the problem of the message of a new version. */
+export function versionMessageProblem({
+  Message,
+}: Pick<JobRegisterRequest, 'Message'>): string | undefined {
+  const charsMax = LIMITS.jobMessageCharsMax
+  return (Message ?? '').length > charsMax
+    ? `Message is longer than ${charsMax} characters`
+    : undefined
+}
+
+/** Returns the problem of a job as it was submitted, before it is canonicalized. */
+export function checkSubmittedJob(job: Input<Job>): string | undefined {
+  const size = jobSizeProblem(job)
+  if (size !== undefined) return size
+  const { ID, Type, TaskGroups } = job
+  // A longer ID does not fit into a path, so the job could be neither read nor stopped.
+  if ((ID ?? '').length > LIMITS.pathParamCharsMax)
+    return `Job ID is longer than ${LIMITS.pathParamCharsMax} characters`
+  const scales = TaskGroups?.some((group) => Boolean(group.Scaling)) ?? false
+  return Type === 'system' && scales ? SYSTEM_SCALING_PROBLEM : undefined
+}
+
+/** Refuses changes that a new version must not make. */
+export function checkUpdate(job: Job, current: Job | undefined): Refusal | undefined {
+  if (job.Payload !== null)
+    return refusal('invalid-input', "job can't be submitted with a payload, only dispatched")
+  const text = jobUpdateProblem(current, job)
+  return text === undefined ? undefined : refusal('invalid-input', text)
+}
+
+export function checkEnforcedIndex(
+  body: JobRegisterRequest,
+  current: Job | undefined,
+): Refusal | undefined {
+  if (body.EnforceIndex !== true) return undefined
+  const expectedIndex = body.JobModifyIndex ?? 0
+  const conflict = (problem: string): Refusal =>
+    refusal('index-conflict', `Enforcing job modify index ${expectedIndex}: ${problem}`)
+  if (expectedIndex === 0) return current === undefined ? undefined : conflict('job already exists')
+  if (current === undefined) return conflict('job does not exist')
+  if (current.JobModifyIndex === expectedIndex) return undefined
+  return conflict(`job exists with conflicting job modify index: ${current.JobModifyIndex}`)
+}
 
 /** Checks that the body contains the job ID of the path. */
 export function checkBodyJobId(

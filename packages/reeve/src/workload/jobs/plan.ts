@@ -37,17 +37,15 @@ import { splitByRegion } from './multiregion.ts'
 import { FreezableView, overlayView } from './dry-run-view.ts'
 import {
   acceptSubmittedJob,
-  checkUpdate,
   isLocalRegion,
   registrationRows,
   namespaceOf,
   NO_PATH_TO_REGION,
   specKey,
-  checkSubmittedJob,
   findUnchangedJob,
   type SubmittedJob,
 } from './job-commit.ts'
-import { mayUseVolumes, registrationWarnings } from './checks.ts'
+import { checkSubmittedJob, checkUpdate, mayUseVolumes, registrationWarnings } from './checks.ts'
 
 export interface PlanRequest extends SubmittedJob {
   readonly body: JobPlanRequest | undefined

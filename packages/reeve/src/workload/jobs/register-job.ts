@@ -11,9 +11,9 @@ import {
   registerInAllRegions,
   type RegionalJobs,
 } from './multiregion.ts'
+import { checkEnforcedIndex } from './checks.ts'
 import { planJob } from './plan.ts'
 import {
-  checkEnforcedIndex,
   mayRegister,
   namespaceOf,
   registerLocally,

@@ -9,14 +9,8 @@ import {
   enforceAndWrite,
   type PreparedWrite,
 } from '../policy-enforcement/enforce.ts'
-import {
-  canonicalizeAndValidate,
-  commitJob,
-  versionMessageProblem,
-  specKey,
-  type JobWriteResult,
-} from './job-commit.ts'
-import { checkBodyJobId, mayUseVolumes } from './checks.ts'
+import { canonicalizeAndValidate, commitJob, specKey, type JobWriteResult } from './job-commit.ts'
+import { checkBodyJobId, mayUseVolumes, versionMessageProblem } from './checks.ts'
 import { findSubmission, findVersion, type JobVersionRef, versionNotFound } from './versions.ts'
 
 export interface RevertRequest {

@@ -16,8 +16,14 @@ import {
 import { namespacedKey } from '../../state/index.ts'
 import type { TaskOrigin } from '../../threads/index.ts'
 import { inSlices, type WorkloadContext, type WorkOrigin } from '../context.ts'
-import { validateSubmitted, type ValidatedJob, registrationWarnings } from './checks.ts'
-import { checkUpdate, namespaceOf, checkSubmittedJob } from './job-commit.ts'
+import {
+  checkSubmittedJob,
+  checkUpdate,
+  validateSubmitted,
+  type ValidatedJob,
+  registrationWarnings,
+} from './checks.ts'
+import { namespaceOf } from './job-commit.ts'
 
 interface ValidateRequest {
   /** Undefined if the request has none. */

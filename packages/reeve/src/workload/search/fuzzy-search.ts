@@ -148,10 +148,11 @@ function* keysInBatches(
 function collectMatches(
   scope: SearchScope,
   key: string,
-  { table, isInScope, candidates }: FuzzySource,
+  source: FuzzySource,
   { term, collector }: ScanOptions,
 ): void {
-  if (!isInScope(scope, key) || !mayContain(scope.tables[table], key, term)) return
+  const { table, candidates } = source
+  if (!source.isInScope(scope, key) || !mayContain(scope.tables[table], key, term)) return
   for (const candidate of candidates(scope, key)) {
     const position = matchPosition(candidate, term)
     if (position !== -1) collector.add(candidate, position)

@@ -193,9 +193,9 @@ function TagsPanel({ organization, project }: ProjectProps) {
   const save = async (next: readonly Tag[], replace: boolean) => {
     const body = tagBindingsOf(next)
     const result = await callApi({
-      call: async ({ v2 }) => {
-        if (replace) await v2.replaceProjectTagBindings({ params, body })
-        else await v2.updateProjectTagBindings({ params, body })
+      call: async (api) => {
+        if (replace) await api.v2.replaceProjectTagBindings({ params, body })
+        else await api.v2.updateProjectTagBindings({ params, body })
         return true
       },
       successMessage: 'The tags are saved.',

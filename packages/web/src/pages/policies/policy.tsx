@@ -5,6 +5,7 @@ import type { DisabledReason } from '../../permissions/disabled-reason.ts'
 import { useApiAction } from '../../data/api-action.ts'
 import { useApiQuery } from '../../data/api-query.ts'
 import { Editor } from '../../components/lazy.tsx'
+import type { Problem } from '../../editor/problem.ts'
 import { ActionButton, DeleteButton } from '../../components/action-button.tsx'
 import { CliAndApiPanel } from '../../components/command-line.tsx'
 import { quoteShellArg } from '../../commands.ts'
@@ -287,7 +288,7 @@ function ConflictNotice({ disabledReason, onUseTheirs, onSave }: ConflictNoticeP
   )
 }
 
-function ProblemList({ problems }: { readonly problems: ReturnType<typeof useDiagnostics> }) {
+function ProblemList({ problems }: { readonly problems: readonly Problem[] }) {
   return (
     <ul className="problems" aria-label="Problems">
       {problems.map(({ line, column, message }) => (

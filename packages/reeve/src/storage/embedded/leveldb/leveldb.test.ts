@@ -71,7 +71,7 @@ test('a log is read record by record, also those longer than a block', () => {
   const end = readRecordLog(recordLog(written), (parts) => read.push(Buffer.concat(parts)))
   assert.deepEqual(read, written)
   const log = recordLog(written)
-  assert.deepEqual(end, { records: sizes.length, bytes: log.length, torn: false })
+  assert.deepEqual(end, { records: sizes.length, bytes: log.length, isTorn: false })
 })
 
 test('a log that was cut anywhere keeps the records before and is torn, not damaged', () => {
@@ -87,12 +87,12 @@ test('a last record with sectors that never reached the disk is torn, not damage
   log.fill(0, 4_096, 4_608)
   assert.deepEqual(
     readRecordLog(log, () => undefined),
-    { records: 1, bytes: 2_007, torn: true },
+    { records: 1, bytes: 2_007, isTorn: true },
   )
   log.fill(0, 2_007)
   assert.deepEqual(
     readRecordLog(log, () => undefined),
-    { records: 1, bytes: 2_007, torn: true },
+    { records: 1, bytes: 2_007, isTorn: true },
   )
 })
 
