@@ -36,7 +36,7 @@ const jobRoutes: readonly PageRoute[] = [
   }),
   page({
     path: '/run',
-    title: 'Run a job',
+    title: 'Submit job',
     load: async () => (await import('./pages/jobs/run-job.tsx')).RunJobPage,
   }),
 ]

@@ -49,7 +49,7 @@ test('disk keeper: pauses, accepts deletes, and resumes when there is room', asy
   assert.equal(events.length, 3, 'what has not changed is not told again')
   clock.advance(RETRY_MS)
   await turn()
-  assert.deepEqual(events.slice(3), ['resume', 'the disk takes writes again'])
+  assert.deepEqual(events.slice(3), ['resume', 'the disk accepts writes again'])
   assert.equal(store.restriction, undefined)
   await write(store, [aNamespace('web')]).durable
   await keeper.stop()

@@ -61,7 +61,7 @@ const POOL_CASES = [
   {
     name: 'stays when it is built in',
     verdict: nodePoolDisabledReason.destroy('default', ALL_PERMISSIONS),
-    reason: /built in/,
+    reason: /Built-in/,
   },
   {
     name: 'is not changed without the right',

@@ -31,9 +31,9 @@ type OrganizationCheck = (organization: AttributesOf<v2.Organization>) => Disabl
 export const organizationDisabledReason = {
   update: (organization) => requiresPermission(organization, 'can-update', REQUIRES_OWNERS),
   destroy: (organization) =>
-    requiresPermission(organization, 'can-destroy', 'it takes the owners team'),
+    requiresPermission(organization, 'can-destroy', 'requires the owners team'),
   createProject: (organization) =>
-    requiresPermission(organization, 'can-create-project', 'it takes a team with Manage projects'),
+    requiresPermission(organization, 'can-create-project', 'requires a team with Manage projects'),
   createWorkspace: (organization) =>
     requiresPermission(
       organization,
@@ -109,7 +109,7 @@ export const workspaceDisabledReason = {
   destroy: (workspace) => requiresPermission(workspace, 'can-destroy', REQUIRES_WORKSPACE_ACCESS),
   lock: (workspace) =>
     firstDisabledReason(
-      workspace.attributes.locked && 'The workspace is locked already.',
+      workspace.attributes.locked && 'The workspace is already locked.',
       requiresPermission(workspace, 'can-lock', REQUIRES_WORKSPACE_ACCESS),
     ),
   unlock: (workspace) =>

@@ -32,7 +32,7 @@ export const jobDisabledReason = {
   stop: (job, permissions) =>
     firstDisabledReason(
       requiresCapability(permissions, job.Namespace, 'submit-job', 'deregister-job'),
-      job.Stop && 'The job is stopped already.',
+      job.Stop && 'The job is already stopped.',
     ),
   purge: (job, permissions) =>
     requiresCapability(permissions, job.Namespace, 'submit-job', 'purge-job'),
@@ -75,7 +75,7 @@ export const jobDisabledReason = {
   evaluate: (job, permissions) =>
     firstDisabledReason(
       requiresCapability(permissions, job.Namespace, 'submit-job', 'evaluate-job'),
-      isParameterized(job) && 'A parameterized job itself does not run.',
+      isParameterized(job) && 'Only child jobs of a parameterized job run.',
       job.Periodic !== null && 'Only child jobs of a periodic job run.',
     ),
   /** Contract: release job. */

@@ -27,7 +27,7 @@ const GROUPS: readonly NavigationGroup[] = [
         pathPrefix: '/jobs',
       },
       {
-        text: 'Run a job',
+        text: 'Submit job',
         href: (namespace) => paths.runJob({ namespace }),
         key: 'r',
         pathPrefix: '/run',

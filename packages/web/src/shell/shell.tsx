@@ -98,7 +98,7 @@ function ServerBanner() {
   const notice = data === undefined ? undefined : serverNotice(data)
   if (notice === undefined) return null
   return (
-    <aside className={`server-banner tone-${notice.tone}`} aria-label="State of the server">
+    <aside className={`server-banner tone-${notice.tone}`} aria-label="Server status">
       <Icon name="warning" />
       <p role="status">
         <strong>{notice.title}</strong> {notice.text} <code>reeve doctor</code> checks the rest.

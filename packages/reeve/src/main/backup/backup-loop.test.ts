@@ -99,7 +99,7 @@ test('backup: one that cannot be restored is not kept, and the last good one sta
   loop.start()
   await advance(clock, HOUR_MS, async () => lines.length > 0)
   await loop.stop()
-  assert.match(lines[0] ?? '', /the backup failed.*its end is missing/)
+  assert.match(lines[0] ?? '', /backup failed.*its end is missing/)
   assert.deepEqual(await readdir(directory), [good])
   assert.match(loop.stats['error'] ?? '', /could not be restored into memory/)
 })

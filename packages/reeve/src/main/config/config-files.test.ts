@@ -45,8 +45,8 @@ test('configuration files: a directory gives its *.hcl and *.json in order', asy
     files: [
       { path: '/etc/reeve.d/Z.hcl', source: 'Z' },
       { path: '/etc/reeve.d/a.hcl', source: 'A' },
-      { path: '/etc/reeve.d/b.json', text: 'B' },
-      { path: 'last.conf', text: 'L' },
+      { path: '/etc/reeve.d/b.json', source: 'B' },
+      { path: 'last.conf', source: 'L' },
     ],
     problems: [],
   })

@@ -36,7 +36,7 @@ test('find-postgres: the package is used only where the machine has none', async
   const packaged = () => '/package/bin'
   assert.deepEqual(findPostgres({ ...search, findPackaged: packaged }), {
     ok: true,
-    value: { folder: '/package/bin', account: undefined },
+    value: { directory: '/package/bin', account: undefined },
   })
   assert.ok(!findPostgres({ ...search, findPackaged: packaged, directory: '/nowhere' }).ok)
   await install(inPath)

@@ -9,7 +9,7 @@ export function AccessControlGuard({ children }: { readonly children: ReactNode 
   if (isIdentityPending) return <Loading what="the page" />
   if (identity === undefined || identity.isAclEnabled) return children
   return (
-    <EmptyState title="Access control is off" command="reeve agent --dev --acl">
+    <EmptyState title="ACLs are disabled" command="reeve agent --dev --acl">
       <p>
         This server accepts every request on <code>/v1</code>, whoever asks. Switch access control
         on in its configuration (<code>acl {'{ enabled = true }'}</code>), make the first token with{' '}

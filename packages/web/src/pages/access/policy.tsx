@@ -133,7 +133,7 @@ function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
     }
     const result = await callApi({
       call: (api) => api.v1.writeAclPolicy({ params: { policy_name: body.Name }, body }),
-      successMessage: `The policy ${body.Name} is stored.`,
+      successMessage: `The policy ${body.Name} is saved.`,
     })
     if (result !== undefined && policy === undefined) navigate(paths.accessPolicy(body.Name))
   }

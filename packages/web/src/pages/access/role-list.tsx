@@ -163,7 +163,7 @@ function RoleForm({ role, onClose }: RoleFormProps) {
         role === undefined
           ? api.v1.createAclRole({ body })
           : api.v1.updateAclRole({ params: { role_id: role.ID }, body: { ...body, ID: role.ID } }),
-      successMessage: `The role ${body.Name} is stored.`,
+      successMessage: `The role ${body.Name} is saved.`,
     })
     return result !== undefined
   }

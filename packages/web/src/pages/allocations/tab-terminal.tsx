@@ -17,10 +17,7 @@ export function TerminalTab({ allocation, search }: AllocationView) {
   const disabledReason = allocationDisabledReason.exec(allocation, permissions)
   if (disabledReason !== undefined)
     return (
-      <EmptyState
-        title="No terminal here"
-        command={`reeve alloc exec -it ${allocation.ID} /bin/sh`}
-      >
+      <EmptyState title="No terminal" command={`reeve alloc exec -it ${allocation.ID} /bin/sh`}>
         <p>{disabledReason} A terminal runs a command inside a running task.</p>
       </EmptyState>
     )

@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<Evaluation>[] = [
   },
   {
     id: 'failed',
-    head: 'Not placed',
+    head: 'Placement failures',
     width: '16%',
     isExtra: true,
     cell: ({ FailedTGAllocs }) => Object.keys(FailedTGAllocs ?? {}).join(', ') || '–',

@@ -116,7 +116,7 @@ function FailedPlacements({ evaluation }: { readonly evaluation: Evaluation }) {
   return (
     <>
       {failed.length > 0 && (
-        <Panel title="Failed placements">
+        <Panel title="Placement failures">
           <ul className="reasons">
             {failed.map(([group, metrics]) => (
               <FailedPlacement key={group} group={group} metrics={metrics} />

@@ -114,7 +114,7 @@ function NoEvents({ hasAny }: { readonly hasAny: boolean }) {
       <p>
         {hasAny
           ? 'Remove a filter.'
-          : 'Run a job, drain a node, change a policy: events appear here at once.'}
+          : 'Submit job, drain a node, change a policy: events appear here at once.'}
       </p>
     </EmptyState>
   )

@@ -163,7 +163,7 @@ interface NamespaceFormProps {
 const FIELDS = [
   { of: 'description', label: 'Description' },
   { of: 'drivers', label: 'Allowed drivers', hint: 'Comma-separated; empty allows all.' },
-  { of: 'deniedDrivers', label: 'Drivers not allowed', hint: 'That jobs may not use.' },
+  { of: 'deniedDrivers', label: 'Denied drivers', hint: 'That jobs may not use.' },
   { of: 'pool', label: 'Node pool', hint: 'Of jobs that name none; default when empty.' },
   { of: 'pools', label: 'Node pools allowed', hint: 'That jobs may name; all when empty.' },
   { of: 'deniedPools', label: 'Node pools not allowed', hint: 'That jobs may not name.' },
@@ -185,7 +185,7 @@ function NamespaceForm({ namespace, onClose }: NamespaceFormProps) {
         await api.v1.writeNamespace({ body })
         return true
       },
-      successMessage: `The namespace ${body.Name} is stored.`,
+      successMessage: `The namespace ${body.Name} is saved.`,
     })
     return result !== undefined
   }

@@ -45,7 +45,7 @@ export function NodePoolForm({ pool, onClose }: NodePoolFormProps) {
         await api.v1.writeNodePool({ body })
         return true
       },
-      successMessage: `The node pool ${body.Name} is stored.`,
+      successMessage: `The node pool ${body.Name} is saved.`,
     })
     if (result !== undefined && pool === undefined) navigate(paths.nodePool(body.Name))
     return result !== undefined
@@ -68,7 +68,7 @@ export function NodePoolForm({ pool, onClose }: NodePoolFormProps) {
       )}
       <TextField label="Description" isOptional value={description} onChange={setDescription} />
       <ChoiceField<string>
-        label="Places by"
+        label="Scheduler algorithm"
         value={algorithm}
         onChange={setAlgorithm}
         choices={[REGION_DEFAULT, ...SCHEDULER_ALGORITHMS]}

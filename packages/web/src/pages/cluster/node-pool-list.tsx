@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<NodePool>[] = [
   { id: 'description', head: 'Description', cell: ({ Description }) => Description || '–' },
   {
     id: 'algorithm',
-    head: 'Places by',
+    head: 'Scheduler algorithm',
     width: '16%',
     isExtra: true,
     cell: ({ SchedulerConfiguration: own }) => own?.SchedulerAlgorithm || 'region default',

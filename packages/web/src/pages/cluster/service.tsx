@@ -102,7 +102,7 @@ export function ServicePage({ params, search }: PageProps<'/services/:serviceNam
             rows={list}
             keyOf={({ ID }) => ID}
             empty={
-              <EmptyState title="No instance is registered" command={`reeve service info ${name}`}>
+              <EmptyState title="No instances" command={`reeve service info ${name}`}>
                 <p>Instances are registered while tasks of the service run.</p>
               </EmptyState>
             }

@@ -21,7 +21,7 @@ export function GovernanceTokenGuard({ children }: { readonly children: ReactNod
     <>
       <PageHeader title="Governance" />
       <EmptyState
-        title="Sign in to see this"
+        title="Sign-in required"
         command="reeve ui"
         action={
           <Link className="button primary" href={paths.signIn({ next: currentAddress() })}>

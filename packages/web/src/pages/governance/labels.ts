@@ -20,7 +20,7 @@ export function runStatusText(status: string): string {
 }
 
 const STATUS_TEXTS: Readonly<Record<string, string>> = {
-  policy_override: 'waits for an override',
+  policy_override: 'policy override needed',
   policy_soft_failed: 'policy check failed',
   policy_checked: 'waits for confirmation',
   post_plan_completed: 'policies passed',

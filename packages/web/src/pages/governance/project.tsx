@@ -236,7 +236,7 @@ function MovePanel({ organization, project }: ProjectProps) {
                 params: { project_id: project.id },
                 body: toMany('workspaces', [id]),
               }),
-            successMessage: `${text} is in ${project.attributes.name} now.`,
+            successMessage: `${text} is moved to ${project.attributes.name}.`,
           })
         }}
       />
@@ -318,12 +318,12 @@ function CustomAccess({ access, onClose }: CustomAccessProps) {
           params: { team_project_id: access.id },
           body: resource('team-projects', attributes),
         }),
-      successMessage: 'The rights are saved.',
+      successMessage: 'The permissions are saved.',
     })
     return result !== undefined
   }
   return (
-    <FormDialog title="Rights of the team" action="Save" onSubmit={save} onClose={onClose}>
+    <FormDialog title="Permissions of the team" action="Save" onSubmit={save} onClose={onClose}>
       <CustomPermissionFields title="In the project" values={project} onChange={setProject} />
       <CustomPermissionFields
         title="In its workspaces"

@@ -70,7 +70,7 @@ function Settings({ organization }: SettingsProps) {
           choices={v2.EXECUTION_MODES}
         />
         <CheckField
-          label="Whoever passes over a policy has to say why"
+          label="Require a comment for policy overrides"
           value={requireComment}
           onChange={setRequireComment}
         />

@@ -154,7 +154,7 @@ function TagKeyForm({ organization, tagKey, onClose }: TagKeyFormProps) {
     >
       <TextField label="Key" attribute="key" value={key} onChange={setKey} />
       <CheckField
-        label="Workspaces have the value of their project"
+        label="Disable overrides in workspaces"
         attribute="disable-overrides"
         value={disableOverrides}
         onChange={setDisableOverrides}

@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<v2.Team>[] = [
   },
   {
     id: 'access',
-    head: 'In the whole organization',
+    head: 'Organization access',
     isExtra: true,
     cell: ({ attributes }) => accessText(attributes),
   },

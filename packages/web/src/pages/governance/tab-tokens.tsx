@@ -49,7 +49,7 @@ function OrganizationToken({ organization, title, kind }: OrganizationTokenProps
         <AuthTokensPanel
           title={title}
           tokens={found === null ? [] : [found.data]}
-          emptyText="There is none."
+          emptyText="No token."
           disabledReason={undefined}
           hasDescription={false}
           create={(api, body) => api.v2.createOrganizationToken({ params, query, body })}

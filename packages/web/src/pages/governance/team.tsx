@@ -208,7 +208,7 @@ function OrganizationAccessPanel({ team }: { readonly team: v2.Team }) {
     })
   }
   return (
-    <Panel title="In the whole organization">
+    <Panel title="Organization access">
       <fieldset className="rights" disabled={disabledReason !== undefined}>
         <legend>{disabledReason ?? 'A change takes effect at once.'}</legend>
         {v2.ORGANIZATION_ACCESS.map((permission) => (

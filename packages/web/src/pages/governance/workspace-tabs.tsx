@@ -275,12 +275,12 @@ function CustomAccess({ access, onClose }: CustomAccessProps) {
           params: { team_workspace_id: access.id },
           body: resource('team-workspaces', { access: 'custom', ...values }),
         }),
-      successMessage: 'The rights are saved.',
+      successMessage: 'The permissions are saved.',
     })
     return result !== undefined
   }
   return (
-    <FormDialog title="Rights of the team" action="Save" onSubmit={save} onClose={onClose}>
+    <FormDialog title="Permissions of the team" action="Save" onSubmit={save} onClose={onClose}>
       <CustomPermissionFields title="In the workspace" values={values} onChange={setValues} />
     </FormDialog>
   )

@@ -92,7 +92,7 @@ export function JobListPage({ search }: PageProps<'/jobs'>) {
         title="Jobs"
         actions={
           <Link className="button primary" href={paths.runJob({ namespace })}>
-            Run a job
+            Submit job
           </Link>
         }
       />

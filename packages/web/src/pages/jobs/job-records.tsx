@@ -199,7 +199,7 @@ const EVALUATION_COLUMNS: readonly Column<Evaluation>[] = [
   { id: 'trigger', head: 'Triggered by', cell: ({ TriggeredBy }) => TriggeredBy },
   {
     id: 'failed',
-    head: 'Not placed',
+    head: 'Placement failures',
     width: '22%',
     isExtra: true,
     cell: ({ FailedTGAllocs }) => Object.keys(FailedTGAllocs ?? {}).join(', ') || '–',

@@ -331,7 +331,7 @@ function PurgedJob({ name }: { readonly name: JobName }) {
   if (verdicts.items.length === 0 && evaluations.length === 0) return null
   const latest = evaluations.toSorted(newestFirst)
   return (
-    <Panel title="What is still known of it">
+    <Panel title="Remaining records">
       <ul className="reasons">
         {latest.slice(0, RECORDS_SHOWN_MAX).map(({ ID, Status, TriggeredBy, ModifyTime }) => (
           <li key={ID}>

@@ -42,7 +42,7 @@ export function RunJobPage({ search }: PageProps<'/run'>) {
   return (
     <>
       <PageHeader
-        title="Run a job"
+        title="Submit job"
         crumbs={[{ text: 'Jobs', href: paths.jobs({ namespace: chosen }) }]}
         lead={`Write a definition, plan it to see what would happen, then run it. The default namespace is "${namespace}".`}
       />

@@ -26,7 +26,7 @@ export function whyNotLaunched(job: LaunchableJob): string | undefined {
 /** Formats the next launch; undefined means that the schedule has no future match. */
 export function launchText(launch: Date | undefined, nowMs: number): string {
   return launch === undefined
-    ? 'never: no time to come fits its schedule'
+    ? 'never (the schedule has no future match)'
     : formatFuture(launch, nowMs)
 }
 
@@ -51,7 +51,7 @@ const DENIAL_PREFIX = 'would be denied: '
 export function placementFailureLines(metrics: PlacementMetrics): readonly string[] {
   const { NodesEvaluated, NodesInPool, NodePool, CoalescedFailures } = metrics
   return [
-    `${1 + CoalescedFailures} not placed; ${NodesEvaluated} of ${NodesInPool} nodes of the pool ${NodePool} looked at.`,
+    `${1 + CoalescedFailures} could not be placed; ${NodesEvaluated} of ${NodesInPool} nodes in pool ${NodePool} evaluated.`,
     ...nodeCountLines(metrics.ConstraintFiltered, (rule) => `Filtered by constraint ${rule}`),
     ...nodeCountLines(metrics.ClassFiltered, (name) => `Filtered, class ${name}`),
     ...nodeCountLines(metrics.DimensionExhausted, (name) => `Exhausted: ${name}`),

@@ -124,8 +124,8 @@ function Squares({ allocations, unplaced, version }: SquaresProps) {
         <Square key={allocation.ID} allocation={allocation} version={version} />
       ))}
       {Array.from({ length: unplaced }, (_, index) => (
-        <span key={index} className="square missing tone-warn" title="Not placed">
-          <Icon name="pending" label="Not placed" />
+        <span key={index} className="square missing tone-warn" title="Placement failures">
+          <Icon name="pending" label="Placement failures" />
         </span>
       ))}
     </div>
@@ -174,7 +174,7 @@ function ScaleControl({ job, group }: ScaleControlProps) {
     Number.isInteger(count) && count >= 0 && count <= COUNT_MAX && count !== group.Count
   const disabledReason =
     jobDisabledReason.scale(job, permissions) ??
-    (isChanged ? undefined : 'Type another number first.')
+    (isChanged ? undefined : 'Enter another count first.')
   const scale = async () => {
     await callApi({
       call: (api) =>

@@ -251,7 +251,7 @@ function PlacementFailurePanel({ job, liveCount }: PlacementFailurePanelProps) {
   if (!hasUnplaced || data === undefined || data.Groups.length === 0) return null
   return (
     <Panel
-      title="Failed placements"
+      title="Placement failures"
       actions={<Link href={paths.job({ namespace, id }, 'explain')}>Details</Link>}
     >
       <p className="note tone-warn">{data.Text}</p>

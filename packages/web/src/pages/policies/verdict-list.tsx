@@ -82,7 +82,7 @@ export function PolicyDecisionListPage({ search }: PageProps<'/verdicts'>) {
         keyOf={({ ID }) => ID}
         hrefOf={(decision) => paths.verdict(decision.Namespace, decision.ID)}
         empty={
-          <EmptyState title="No job was denied" command={FIRST_COMMANDS.policySets}>
+          <EmptyState title="No policy decisions" command={FIRST_COMMANDS.policySets}>
             <p>
               Policy sets apply to the jobs of their namespaces. Denials and overrides appear here
               with the failing rule.

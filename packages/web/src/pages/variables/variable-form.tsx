@@ -75,7 +75,7 @@ export function useVariableWrite({ namespace, path }: VariableName) {
           query: { namespace, cas: String(checkIndex) },
           body: { Namespace: namespace, Path: path, Items: toItems(rows) },
         }),
-      successMessage: `${path} is stored.`,
+      successMessage: `${path} is saved.`,
       handlesError: (error) => {
         setConflict(isConflict(error))
         return isConflict(error)
