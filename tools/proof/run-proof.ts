@@ -122,7 +122,7 @@ export async function runExperiment(
     detached: true,
   })
   const output = followOutput(child, progress)
-  const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const closed = new Promise<number | null>((settle) => child.once('close', settle))
   const limits = AbortSignal.any([signal, AbortSignal.timeout(totalMs + graceMs)])
   const end = (): void => endGroup(child, closed)
   limits.addEventListener('abort', end)

@@ -298,15 +298,15 @@ function documentedBlocks(): readonly DocumentedBlock[] {
     throw new Error(`block ${missing}: describe it in packages/reeve/src/jobspec/documentation`)
   const [stray] = Object.keys(DOCUMENTATION).filter((name) => !found.has(name))
   if (stray !== undefined) throw new Error(`block ${stray} is documented, but no job may have it`)
-  return [...found].map(([name, { table, placements }]) => ({
+  return [...found].map(([name, { table: mapping, placements }]) => ({
     name,
-    table,
+    table: mapping,
     placements: placements.toSorted((a, b) => a.length - b.length),
     documentation: DOCUMENTATION[name] ?? { purpose: '' },
   }))
 
-  function visit(table: BlockMapping, path: readonly Step[]): void {
-    for (const [name, row] of Object.entries(table.blocks)) {
+  function visit(mapping: BlockMapping, path: readonly Step[]): void {
+    for (const [name, row] of Object.entries(mapping.blocks)) {
       const placement = [...path, { name, row }]
       const known = found.get(name)
       const inner = row.form === 'free' ? undefined : row.table

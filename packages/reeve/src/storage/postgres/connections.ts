@@ -100,6 +100,7 @@ class PoolRunner implements QueryRunner {
       Client: clientClassFor(hosts),
       // The pool awaits it and treats a failure as a connection failure, which its types do not
       // declare.
+      // oxlint-disable-next-line typescript/no-misused-promises
       onConnect: async (client) => await prepareSession(client, options),
     })
     // An idle connection that breaks is replaced when needed.
