@@ -159,7 +159,7 @@ const accessRoutes: readonly PageRoute[] = [
   }),
   page({
     path: '/access/policies',
-    title: 'Access policies',
+    title: 'ACL policies',
     load: async () => (await import('./pages/access/policy-list.tsx')).AccessPolicyListPage,
   }),
   page({
@@ -169,7 +169,7 @@ const accessRoutes: readonly PageRoute[] = [
   }),
   page({
     path: '/access/new-policy',
-    title: 'New access policy',
+    title: 'New ACL policy',
     load: async () => (await import('./pages/access/policy.tsx')).NewAccessPolicyPage,
   }),
   page({
@@ -229,7 +229,7 @@ const governanceRoutes: readonly PageRoute[] = [
   }),
   page({
     path: '/verdicts',
-    title: 'Verdicts on jobs',
+    title: 'Policy decisions',
     load: async () => (await import('./pages/policies/verdict-list.tsx')).PolicyDecisionListPage,
   }),
   page({

@@ -131,7 +131,7 @@ export const accessDisabledReason = {
   /** Delete. */
   deleteNamespace: (name: string, permissions: AclPermissions): DisabledReason =>
     firstDisabledReason(
-      name === 'default' && 'The namespace "default" is always there.',
+      name === 'default' && 'The namespace "default" cannot be deleted.',
       requiresManagementToken(permissions),
     ),
   /** Delete a stale registration of a service. */

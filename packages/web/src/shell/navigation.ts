@@ -83,7 +83,7 @@ const GROUPS: readonly NavigationGroup[] = [
     title: 'Access control',
     items: [
       { text: 'Tokens', href: () => paths.tokens(), key: 'k', pathPrefix: '/access/tokens' },
-      { text: 'Policies', href: () => paths.accessPolicies(), pathPrefix: '/access/policies' },
+      { text: 'ACL policies', href: () => paths.accessPolicies(), pathPrefix: '/access/policies' },
       { text: 'Roles', href: () => paths.roles(), pathPrefix: '/access/roles' },
     ],
   },
@@ -97,7 +97,7 @@ const GROUPS: readonly NavigationGroup[] = [
         pathPrefix: '/organizations',
       },
       {
-        text: 'Verdicts on jobs',
+        text: 'Policy decisions',
         href: (namespace) => paths.verdicts({ namespace }),
         key: 'c',
         pathPrefix: '/verdicts',

@@ -11,9 +11,9 @@ export function AccessControlGuard({ children }: { readonly children: ReactNode 
   return (
     <EmptyState title="ACLs are disabled" command="reeve agent --dev --acl">
       <p>
-        This server accepts every request on <code>/v1</code>, whoever asks. Switch access control
-        on in its configuration (<code>acl {'{ enabled = true }'}</code>), make the first token with{' '}
-        <code>reeve acl bootstrap</code>, and come back.
+        This server accepts requests on <code>/v1</code> without a token. Enable ACLs in its
+        configuration (<code>acl {'{ enabled = true }'}</code>), then create the first token with{' '}
+        <code>reeve acl bootstrap</code>.
       </p>
     </EmptyState>
   )

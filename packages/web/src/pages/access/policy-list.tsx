@@ -27,7 +27,7 @@ export function AccessPolicyListPage() {
   return (
     <>
       <PageHeader
-        title="Access policies"
+        title="ACL policies"
         lead="Named sets of rules for tokens and roles."
         actions={
           <Link className="button primary" href={paths.newAccessPolicy()}>
@@ -53,7 +53,7 @@ function Policies() {
     <QueryView query={policies} what="the policies">
       {(list) => (
         <DataTable
-          label="Access policies"
+          label="ACL policies"
           columns={COLUMNS}
           rows={list}
           keyOf={({ Name }) => Name}

@@ -31,8 +31,8 @@ export function NewAccessPolicyPage() {
   return (
     <AccessControlGuard>
       <PageHeader
-        title="New access policy"
-        crumbs={[{ text: 'Access policies', href: paths.accessPolicies() }]}
+        title="New ACL policy"
+        crumbs={[{ text: 'ACL policies', href: paths.accessPolicies() }]}
       />
       <PolicyForm policy={undefined} />
       <CliAndApiPanel
@@ -66,13 +66,13 @@ function PolicyView({ name }: { readonly name: string }) {
     <QueryView
       query={query}
       what="the policy"
-      page={{ title: name, crumbs: [{ text: 'Access policies', href: paths.accessPolicies() }] }}
+      page={{ title: name, crumbs: [{ text: 'ACL policies', href: paths.accessPolicies() }] }}
     >
       {(policy) => (
         <>
           <PageHeader
             title={policy.Name}
-            crumbs={[{ text: 'Access policies', href: paths.accessPolicies() }]}
+            crumbs={[{ text: 'ACL policies', href: paths.accessPolicies() }]}
             lead={policy.Description === '' ? undefined : policy.Description}
             actions={<DeletePolicy name={policy.Name} />}
           />
@@ -169,7 +169,7 @@ function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
       </Panel>
       <div className="row">
         <ActionButton kind="primary" disabledReason={disabledReason} onAction={save} isSubmit>
-          {policy === undefined ? 'Create the policy' : 'Store'}
+          {policy === undefined ? 'Create the policy' : 'Save'}
         </ActionButton>
       </div>
     </form>

@@ -179,7 +179,7 @@ function RoleForm({ role, onClose }: RoleFormProps) {
       <TextField label="Description" isOptional value={description} onChange={setDescription} />
       <CheckboxGroup
         label="Policies"
-        emptyText="There are no policies yet: write one first."
+        emptyText="No ACL policies yet. Create one first."
         options={(policyList.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
         selected={policies}
         onChange={setPolicies}

@@ -70,7 +70,7 @@ function Form({ token, onClose, onCreated }: FormProps) {
   }
   return (
     <DialogForm
-      action={token === undefined ? 'Create the token' : 'Store'}
+      action={token === undefined ? 'Create the token' : 'Save'}
       disabledReason={disabledReason}
       onSubmit={save}
       onClose={onClose}
@@ -133,7 +133,7 @@ function Grants({ policies, setPolicies, roles, setRoles }: GrantsProps) {
     <>
       <CheckboxGroup
         label="Policies"
-        emptyText="There are no policies yet: write one first."
+        emptyText="No ACL policies yet. Create one first."
         options={(policyList.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
         selected={policies}
         onChange={setPolicies}

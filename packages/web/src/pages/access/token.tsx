@@ -80,7 +80,7 @@ function tokenFacts({ Type, Policies, Roles, Global, CreateTime, ExpirationTime 
       name: 'Roles',
       value: <Names names={(Roles ?? []).map(({ Name, ID }) => Name || ID)} isPolicy={false} />,
     },
-    { name: 'Made', value: <RelativeTime date={dateFromText(CreateTime)} /> },
+    { name: 'Created', value: <RelativeTime date={dateFromText(CreateTime)} /> },
     { name: 'Expires', value: dateFromText(ExpirationTime)?.toISOString() ?? 'never' },
     { name: 'Global', value: Global ? 'yes' : 'no' },
   ]

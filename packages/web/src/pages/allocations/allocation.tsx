@@ -86,7 +86,7 @@ function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
         <>
           <HealthBadge allocation={allocation} />
           <span className="tag mono">{ID.slice(0, 8)}</span>
-          <CopyButton text={ID} what="the id of the allocation" />
+          <CopyButton text={ID} what="the ID of the allocation" />
           <span className="tag">namespace {namespace}</span>
         </>
       }

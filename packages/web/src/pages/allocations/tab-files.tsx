@@ -186,7 +186,7 @@ function FileView({ allocation, path, file }: FileViewProps) {
             {isTruncated ? `, the first ${formatBytes(PREVIEW_BYTES_MAX)} are shown` : ''}
           </span>
           <button type="button" className="button" onClick={() => void bytes.refetch()}>
-            Read again
+            Reload
           </button>
           <DownloadButton allocation={allocation} path={path} name={file.Name} />
         </>

@@ -60,8 +60,8 @@ function allocationFacts(allocation: Allocation) {
         </Link>
       ),
     },
-    { name: 'Made', value: <RelativeTime date={dateFromNs(allocation.CreateTime)} /> },
-    { name: 'Changed', value: <RelativeTime date={dateFromNs(allocation.ModifyTime)} /> },
+    { name: 'Created', value: <RelativeTime date={dateFromNs(allocation.CreateTime)} /> },
+    { name: 'Updated', value: <RelativeTime date={dateFromNs(allocation.ModifyTime)} /> },
     {
       name: 'Evaluation',
       value: <Link href={paths.evaluation(EvalID)}>{EvalID.slice(0, 8)}</Link>,
@@ -239,7 +239,7 @@ function TaskControls({ allocation, task }: TaskControlsProps) {
   const { ID, Namespace: namespace } = allocation
   const disabledReason =
     allocationDisabledReason.restart(allocation, permissions) ??
-    (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.')
+    (runningTasks(allocation).includes(task) ? undefined : 'The task is not running.')
   const restart = async () => {
     const title = `Restart the task ${task}?`
     const body = 'Its process is restarted on the same node.'

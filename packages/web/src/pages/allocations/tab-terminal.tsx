@@ -40,7 +40,7 @@ function TerminalPanel({ allocation, task }: TerminalPanelProps) {
   const [session, setSession] = useState<Session>()
   const command = splitCommand(text)
   const disabledReason =
-    (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.') ??
+    (runningTasks(allocation).includes(task) ? undefined : 'The task is not running.') ??
     (command.length === 0 ? 'Enter a command.' : undefined)
   const connect = () => setSession({ id: (session?.id ?? 0) + 1, command, hasEnded: false })
   return (

@@ -77,7 +77,7 @@ function DeploymentHead({ deployment }: { readonly deployment: Deployment }) {
 
 function deploymentFacts({ TaskGroups, CreateTime }: Deployment) {
   return [
-    { name: 'Made', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
+    { name: 'Created', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
     ...Object.entries(TaskGroups).flatMap(([name, group]) => [
       { name: `${name}: auto-revert`, value: group.AutoRevert ? 'yes' : 'no' },
       { name: `${name}: auto-promote`, value: group.AutoPromote ? 'yes' : 'no' },

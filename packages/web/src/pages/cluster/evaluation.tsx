@@ -82,8 +82,8 @@ function evaluationFacts(evaluation: Evaluation) {
   return [
     { name: 'Scheduler', value: Type },
     { name: 'Priority', value: Priority },
-    { name: 'Made', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
-    { name: 'Changed', value: <RelativeTime date={dateFromNs(ModifyTime)} /> },
+    { name: 'Created', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
+    { name: 'Updated', value: <RelativeTime date={dateFromNs(ModifyTime)} /> },
     ...(waitUntil === undefined ? [] : [{ name: 'Wait until', value: waitUntil.toISOString() }]),
     ...(NodeID === ''
       ? []

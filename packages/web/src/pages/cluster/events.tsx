@@ -38,7 +38,7 @@ export function EventsPage({ search }: PageProps<'/events'>) {
         actions={
           <>
             <ActionButton onAction={() => setPaused(!isPaused)}>
-              {isPaused ? `Go on${pendingCount > 0 ? ` (${pendingCount} wait)` : ''}` : 'Pause'}
+              {isPaused ? `Resume${pendingCount > 0 ? ` (${pendingCount} pending)` : ''}` : 'Pause'}
             </ActionButton>
             <ActionButton onAction={clear}>Clear</ActionButton>
             <ActionButton onAction={() => save(shown.map(({ event }) => event))}>

@@ -164,9 +164,9 @@ const FIELDS = [
   { of: 'description', label: 'Description' },
   { of: 'drivers', label: 'Allowed drivers', hint: 'Comma-separated; empty allows all.' },
   { of: 'deniedDrivers', label: 'Denied drivers', hint: 'That jobs may not use.' },
-  { of: 'pool', label: 'Node pool', hint: 'Of jobs that name none; default when empty.' },
-  { of: 'pools', label: 'Node pools allowed', hint: 'That jobs may name; all when empty.' },
-  { of: 'deniedPools', label: 'Node pools not allowed', hint: 'That jobs may not name.' },
+  { of: 'pool', label: 'Default node pool', hint: 'For jobs that name none.' },
+  { of: 'pools', label: 'Allowed node pools', hint: 'Comma-separated; empty allows all.' },
+  { of: 'deniedPools', label: 'Denied node pools', hint: 'Comma-separated.' },
 ] as const satisfies readonly {
   readonly of: keyof NamespaceDraft
   readonly label: string

@@ -67,8 +67,8 @@ function DrainProgress({ node }: { readonly node: Node }) {
   return (
     <strong role="status">
       {remaining === 0
-        ? 'Nothing is left on it.'
-        : `${remaining} still on it, ${data.length - remaining} gone.`}
+        ? 'No allocations remaining.'
+        : `${remaining} remaining, ${data.length - remaining} finished.`}
     </strong>
   )
 }
@@ -98,7 +98,7 @@ function Driver({ name, driver }: { readonly name: string; readonly driver: Driv
   const state = !Detected ? 'stopped' : Healthy ? 'healthy' : 'unhealthy'
   return (
     <li title={HealthDescription}>
-      <StatusBadge state={state} text={Detected ? state : 'not there'} /> <b>{name}</b>{' '}
+      <StatusBadge state={state} text={Detected ? state : 'not detected'} /> <b>{name}</b>{' '}
       {!Healthy && <span className="quiet">{HealthDescription}</span>}
     </li>
   )
@@ -159,7 +159,7 @@ function Charts({ node, usage }: { readonly node: Node; readonly usage: HostUsag
         <Chart
           label="CPU used by the machine, in MHz, over the last minutes"
           data={[times, cpu, cpuCapacity]}
-          seriesNames={['Used', 'There is']}
+          seriesNames={['Used', 'Capacity']}
           format={(value) => String(Math.round(value))}
         />
       </Panel>
@@ -167,7 +167,7 @@ function Charts({ node, usage }: { readonly node: Node; readonly usage: HostUsag
         <Chart
           label="Memory used by the machine over the last minutes"
           data={[times, memory, memoryCapacity]}
-          seriesNames={['Used', 'There is']}
+          seriesNames={['Used', 'Capacity']}
           format={formatBytes}
         />
       </Panel>

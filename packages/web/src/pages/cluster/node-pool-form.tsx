@@ -72,7 +72,7 @@ export function NodePoolForm({ pool, onClose }: NodePoolFormProps) {
         value={algorithm}
         onChange={setAlgorithm}
         choices={[REGION_DEFAULT, ...SCHEDULER_ALGORITHMS]}
-        textOf={(one) => (one === REGION_DEFAULT ? 'the way of the region' : one)}
+        textOf={(one) => (one === REGION_DEFAULT ? 'region default' : one)}
       />
     </FormDialog>
   )

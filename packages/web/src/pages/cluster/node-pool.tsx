@@ -72,7 +72,7 @@ function tabsOf(name: string) {
 function poolFacts({ SchedulerConfiguration: own, Meta }: NodePool) {
   const allowsOversubscription = own?.MemoryOversubscriptionEnabled ?? null
   return [
-    { name: 'Scheduler algorithm', value: own?.SchedulerAlgorithm || 'the way of the region' },
+    { name: 'Scheduler algorithm', value: own?.SchedulerAlgorithm || 'region default' },
     {
       name: 'Memory oversubscription',
       value:

@@ -93,7 +93,7 @@ function NodeHead({ node }: { readonly node: Node }) {
         <>
           <StatusBadge state={nodeState(node)} title={StatusDescription} />
           <span className="tag mono">{ID.slice(0, 8)}</span>
-          <CopyButton text={ID} what="the id of the node" />
+          <CopyButton text={ID} what="the ID of the node" />
           <Link className="tag" href={paths.nodePool(NodePool)}>
             pool {NodePool}
           </Link>
@@ -334,7 +334,7 @@ function AttributeList({ title, prefix, values, searchText }: AttributeListProps
   return (
     <Panel title={title} isFlush>
       {found.length === 0 ? (
-        <p className="panel-body quiet">There are none{text === '' ? '' : ' like that'}.</p>
+        <p className="panel-body quiet">{text === '' ? 'None.' : 'No matches.'}</p>
       ) : (
         <dl className="values">
           {found.map(([name, value]) => (

@@ -73,7 +73,7 @@ function summaryText({ model, isLoading }: Topology, dimension: Dimension): stri
   const { allocated, count, capacity } = model.totals(dimension)
   const share = capacity === 0 ? 0 : Math.round((100 * allocated) / capacity)
   const nodes = `${model.nodeCount} ${model.nodeCount === 1 ? 'node' : 'nodes'}`
-  const summary = `${nodes}, ${count} allocations; ${formatAmount(allocated, dimension)} of ${formatAmount(capacity, dimension)} taken (${share} %).`
+  const summary = `${nodes}, ${count} allocations; ${formatAmount(allocated, dimension)} of ${formatAmount(capacity, dimension)} allocated (${share} %).`
   return isLoading ? `${summary} Loading more…` : summary
 }
 

@@ -102,7 +102,7 @@ export function OrganizationGuard({
           </Link>
         }
       >
-        <p>It is of another organization.</p>
+        <p>It belongs to another organization.</p>
       </EmptyState>
     </>
   )

@@ -4,7 +4,7 @@ export const VISIBILITIES = v2.TEAM_VISIBILITIES
 export type Visibility = (typeof VISIBILITIES)[number]
 
 export const VISIBILITY_TEXTS: Readonly<Record<Visibility, string>> = {
-  secret: 'its members',
+  secret: 'members',
   organization: 'organization',
 }
 
@@ -22,7 +22,7 @@ export function runStatusText(status: string): string {
 const STATUS_TEXTS: Readonly<Record<string, string>> = {
   policy_override: 'policy override needed',
   policy_soft_failed: 'policy check failed',
-  policy_checked: 'waits for confirmation',
+  policy_checked: 'needs confirmation',
   post_plan_completed: 'policies passed',
   planned_and_finished: 'planned, nothing to do',
 }

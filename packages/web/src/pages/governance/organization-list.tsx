@@ -22,10 +22,9 @@ const COLUMNS: readonly Column<v2.Organization>[] = [
   { id: 'email', head: 'Email', cell: ({ attributes }) => attributes.email, isExtra: true },
   {
     id: 'rights',
-    head: 'You may',
+    head: 'Role',
     width: '160px',
-    cell: ({ attributes: { permissions } }) =>
-      permissions['can-update'] ? 'manage it' : 'take part',
+    cell: ({ attributes: { permissions } }) => (permissions['can-update'] ? 'owner' : 'member'),
   },
   {
     id: 'made',

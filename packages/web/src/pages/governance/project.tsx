@@ -362,7 +362,7 @@ function NamespacesPanel({ project }: { readonly project: v2.Project }) {
             await callApi({
               call: (api) =>
                 api.v2.addProjectNamespaces({ params, body: toMany('namespaces', [id]) }),
-              successMessage: `The jobs of ${id} are judged by the policy sets of the project.`,
+              successMessage: `The policy sets of the project evaluate the jobs of ${id}.`,
             })
           }}
           onRemove={async ({ id }) => {

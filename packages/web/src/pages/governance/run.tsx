@@ -136,12 +136,15 @@ function RunFacts({ document }: { readonly document: v2.RunDocument }) {
     <Panel title="Run">
       <DescriptionList
         facts={[
-          { name: 'Id', value: <code>{id}</code> },
+          { name: 'ID', value: <code>{id}</code> },
           {
             name: 'Created by',
             value: user?.attributes.username ?? relationships['created-by'].data.id,
           },
-          { name: 'Made', value: <RelativeTime date={dateFromText(attributes['created-at'])} /> },
+          {
+            name: 'Created',
+            value: <RelativeTime date={dateFromText(attributes['created-at'])} />,
+          },
           { name: 'Source', value: attributes.source },
           ...(attributes['position-in-queue'] === 0
             ? []

@@ -81,7 +81,7 @@ export function AuditTab({ organization, search }: OrganizationView) {
         columns={COLUMNS}
         keyOf={({ id }) => id}
         empty={
-          <EmptyState title="Nothing was written">
+          <EmptyState title="No audit records">
             <p>Every write in the organization is recorded here, including rejected ones.</p>
           </EmptyState>
         }

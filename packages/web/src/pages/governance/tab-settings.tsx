@@ -17,7 +17,7 @@ export function SettingsTab({ organization }: OrganizationView) {
       <Panel title="Delete">
         <DeleteButton
           what={`the organization ${organization.id}`}
-          body={<p>Its projects, workspaces, runs, policies and teams go with it.</p>}
+          body={<p>Its projects, workspaces, runs, policies and teams are deleted too.</p>}
           disabledReason={organizationDisabledReason.destroy(organization)}
           call={(api) =>
             api.v2.deleteOrganization({ params: { organization_name: organization.id } })
@@ -64,7 +64,7 @@ function Settings({ organization }: SettingsProps) {
       <form className="stack" onSubmit={(event) => event.preventDefault()}>
         <TextField label="Email" kind="email" value={email} onChange={setEmail} />
         <ChoiceField
-          label="Where runs execute"
+          label="Default execution mode"
           value={mode}
           onChange={setMode}
           choices={v2.EXECUTION_MODES}

@@ -77,7 +77,7 @@ function columnsOf({
       width: '34%',
       isExtra: true,
       cell: ({ attributes }) =>
-        attributes['disable-overrides'] ? 'have the value of their project' : 'can be overridden',
+        attributes['disable-overrides'] ? 'inherited, cannot be overridden' : 'can be overridden',
     },
     {
       id: 'do',

@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<v2.Team>[] = [
   },
   {
     id: 'visibility',
-    head: 'Seen by',
+    head: 'Visibility',
     width: '180px',
     isExtra: true,
     cell: ({ attributes }) => VISIBILITY_TEXTS[attributes.visibility],
@@ -110,7 +110,7 @@ function NewTeam({ organization, onClose }: NewTeamProps) {
     >
       <TextField label="Name" attribute="name" value={name} onChange={setName} />
       <ChoiceField
-        label="Seen by"
+        label="Visibility"
         attribute="visibility"
         value={visibility}
         onChange={setVisibility}

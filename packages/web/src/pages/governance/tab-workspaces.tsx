@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<v2.Workspace>[] = [
       attributes.locked ? (
         <StatusBadge state="locked" title={attributes['locked-reason'] ?? undefined} />
       ) : (
-        <span className="quiet">open</span>
+        <span className="quiet">unlocked</span>
       ),
   },
   {

@@ -94,7 +94,7 @@ export function TagEditor({
       ))}
       <div className="row">
         <ActionButton
-          disabledReason={draft.length >= TAGS_MAX ? `There may be ${TAGS_MAX} tags.` : undefined}
+          disabledReason={draft.length >= TAGS_MAX ? `The maximum is ${TAGS_MAX} tags.` : undefined}
           onAction={() => setDraft([...draft, { key: '', value: '' }])}
         >
           Add a tag
@@ -118,7 +118,7 @@ export function TagEditor({
 function tagsError(tags: readonly Tag[]): DisabledReason {
   const keys = tags.map(({ key }) => key)
   const duplicate = keys.find((key, index) => keys.indexOf(key) !== index)
-  return duplicate === undefined ? undefined : `The key ${duplicate} is there twice.`
+  return duplicate === undefined ? undefined : `The key ${duplicate} is duplicated.`
 }
 
 interface ReservedKeysProps {

@@ -141,7 +141,7 @@ function EditTeam({ team, onClose }: EditTeamProps) {
     <FormDialog title="Edit the team" action="Save" onSubmit={save} onClose={onClose}>
       <TextField label="Name" attribute="name" value={name} onChange={setName} />
       <ChoiceField
-        label="Seen by"
+        label="Visibility"
         attribute="visibility"
         value={visibility}
         onChange={setVisibility}

@@ -98,7 +98,7 @@ const COLUMNS: readonly Column<v2.StateVersion>[] = [
     id: 'run',
     head: 'Run',
     isExtra: true,
-    cell: ({ relationships }) => relationships.run.data?.id ?? 'by hand',
+    cell: ({ relationships }) => relationships.run.data?.id ?? 'manual',
   },
 ]
 

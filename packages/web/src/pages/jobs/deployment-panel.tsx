@@ -57,7 +57,7 @@ function GroupProgress({ name, state }: GroupProgressProps) {
       <div className="row">
         <b>{name}</b>
         <span className="quiet">{summary}</span>
-        {isCanaryPhase && <StatusBadge state="pending" text="waits for promotion" />}
+        {isCanaryPhase && <StatusBadge state="pending" text="awaiting promotion" />}
       </div>
       <div className="progress" role="img" aria-label={`${name}: ${summary}`}>
         <span className="tone-good" style={{ flexGrow: HealthyAllocs }} />

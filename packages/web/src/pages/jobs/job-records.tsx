@@ -35,7 +35,13 @@ const COLUMNS: readonly Column<AllocationStub>[] = [
     width: '120px',
     cell: (allocation) => <HealthBadge allocation={allocation} />,
   },
-  { id: 'desired', head: 'Wanted', width: '88px', isExtra: true, cell: (one) => one.DesiredStatus },
+  {
+    id: 'desired',
+    head: 'Desired',
+    width: '88px',
+    isExtra: true,
+    cell: (one) => one.DesiredStatus,
+  },
   {
     id: 'version',
     head: 'Version',
@@ -261,7 +267,7 @@ export function PolicyDecisionsTab({ name }: JobView) {
     { watches: [{ topic: 'PolicyVerdict' }] },
   )
   if (list.error !== null) return <ErrorMessage error={list.error} retry={list.retry} />
-  if (list.isPending) return <Loading what="the verdicts" />
+  if (list.isPending) return <Loading what="the policy decisions" />
   if (list.items.length === 0)
     return (
       <EmptyState title="No policy decisions" command={FIRST_COMMANDS.policySets}>

@@ -268,7 +268,7 @@ function useJobActions(job: Job) {
     force: async () => {
       await callApi({
         call: (api) => api.v1.forcePeriodicJob({ params, query }),
-        successMessage: 'An instance was launched.',
+        successMessage: 'A child job is launched.',
       })
     },
     evaluate: async () => {

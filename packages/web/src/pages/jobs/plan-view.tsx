@@ -68,7 +68,7 @@ const UPDATE_LABELS: Readonly<Record<keyof DesiredUpdates, string>> = {
   InPlaceUpdate: 'to update in place',
   Migrate: 'to migrate',
   Stop: 'to stop',
-  Ignore: 'left as they are',
+  Ignore: 'unchanged',
   Preemptions: 'of other jobs to preempt',
   Disconnect: 'disconnected',
   Reconnect: 'reconnected',

@@ -51,7 +51,7 @@ export function RunJobPage({ search }: PageProps<'/run'>) {
         actions={
           draft.isChanged && (
             <button type="button" className="button" onClick={draft.discard}>
-              Begin with the example
+              Reset to the example
             </button>
           )
         }

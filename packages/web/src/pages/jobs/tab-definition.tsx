@@ -127,7 +127,7 @@ function DefinitionEditor(props: DefinitionEditorProps) {
       title="Edit the definition"
       actions={
         <button type="button" className="button" onClick={stopEditing}>
-          {draft.isChanged ? 'Discard changes' : 'Keep as is'}
+          {draft.isChanged ? 'Discard changes' : 'Cancel'}
         </button>
       }
     >
@@ -164,7 +164,7 @@ function ConflictNote({ from, to, onUseCurrentVersion }: ConflictNoteProps) {
         kept. Plan it to see the differences.
       </p>
       <div className="row">
-        <ActionButton onAction={onUseCurrentVersion}>Use theirs</ActionButton>
+        <ActionButton onAction={onUseCurrentVersion}>Load current version</ActionButton>
       </div>
     </div>
   )

@@ -43,7 +43,7 @@ export function GroupExplanationPanel({ group }: { readonly group: GroupExplanat
     <Panel title={`${TaskGroup}: ${Unplaced} of ${Desired} not placed`}>
       {Changes.length > 0 && (
         <>
-          <h3>Would be placed with</h3>
+          <h3>Suggested changes</h3>
           <ul className="reasons">
             {Changes.map(({ Text, Places, Nodes }) => (
               <li key={Text}>

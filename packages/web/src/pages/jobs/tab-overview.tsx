@@ -122,7 +122,7 @@ function StatusView({ job, allocationsOf }: StatusViewProps) {
 function jobFacts(job: Job) {
   const links = job.UI?.Links ?? []
   return [
-    { name: 'Id', value: <code>{job.ID}</code> },
+    { name: 'ID', value: <code>{job.ID}</code> },
     { name: 'Priority', value: job.Priority },
     { name: 'Datacenters', value: job.Datacenters.join(', ') },
     {

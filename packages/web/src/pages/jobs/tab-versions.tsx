@@ -156,7 +156,7 @@ function VersionActions({ job, version, all, against }: VersionActionsProps) {
           value={against ?? ''}
           onChange={(event) => navigate(hrefWith({ against: event.target.value }))}
         >
-          <option value="">the version before</option>
+          <option value="">the previous version</option>
           {all.map(({ Version }) => (
             <option key={Version} value={Version}>
               version {Version}

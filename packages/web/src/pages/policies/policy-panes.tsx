@@ -128,7 +128,7 @@ export function VersionsPane({ policy, onCode }: VersionsPaneProps) {
                     {attributes['code-sha256'].slice(0, 12)}
                   </code>
                   {attributes['code-sha256'] === policy.attributes['code-sha256'] && (
-                    <span className="tag">in force</span>
+                    <span className="tag">active</span>
                   )}
                   <ActionButton onAction={() => openVersion(id)}>Open in the editor</ActionButton>
                 </li>

@@ -247,5 +247,5 @@ interface OutcomeBadgeProps {
 /** Status of a policy. The API reports skipped policies as passed; they are shown as skipped. */
 function OutcomeBadge({ status, skipped }: OutcomeBadgeProps) {
   if (skipped === undefined) return <StatusBadge state={status} />
-  return <StatusBadge state="skipped" text="not asked" />
+  return <StatusBadge state="skipped" text="skipped" />
 }

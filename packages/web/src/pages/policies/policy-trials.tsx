@@ -88,7 +88,7 @@ interface TrialResultProps {
 function TrialResult({ trial, policy, organizationId }: TrialResultProps) {
   const { status, output, findings, warnings, skipped } = trial
   return (
-    <Panel title="Verdict" actions={<StatusBadge state={status} />}>
+    <Panel title="Policy decision" actions={<StatusBadge state={status} />}>
       <div className="stack" role="status">
         {skipped !== undefined && <p className="warn">Skipped: {skipped}.</p>}
         {status === 'passed' && skipped === undefined && <p>The policy passes for this input.</p>}

@@ -236,7 +236,7 @@ function CodePanel(props: CodePanelProps) {
             kind="primary"
             disabledReason={
               disabledReason ??
-              (isChanged ? undefined : 'Nothing was changed.') ??
+              (isChanged ? undefined : 'There are no changes.') ??
               (hasConflict ? 'Another user uploaded a new version: see below.' : undefined)
             }
             onAction={save}
@@ -281,7 +281,7 @@ function ConflictNotice({ disabledReason, onUseTheirs, onSave }: ConflictNoticeP
       <div className="row">
         <ActionButton onAction={onUseTheirs}>Use theirs</ActionButton>
         <ActionButton kind="danger" disabledReason={disabledReason} onAction={onSave}>
-          Overwrite with mine
+          Overwrite
         </ActionButton>
       </div>
     </div>

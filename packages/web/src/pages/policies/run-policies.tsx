@@ -146,7 +146,7 @@ function Evaluation({ organization, id }: EvaluationProps) {
     { watches: [{ topic: 'PolicySetOutcome' }] },
   )
   return (
-    <QueryView query={outcomes} what="the verdicts">
+    <QueryView query={outcomes} what="the policy decisions">
       {({ data }) => (
         <PolicySetResults
           organization={organization}

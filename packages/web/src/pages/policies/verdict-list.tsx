@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<PolicyVerdict>[] = [
   },
   {
     id: 'who',
-    head: 'Asked by',
+    head: 'Submitted by',
     width: '136px',
     isExtra: true,
     cell: ({ TokenName, AccessorID }) => TokenName || AccessorID.slice(0, 8) || 'anonymous',
@@ -68,7 +68,7 @@ export function PolicyDecisionListPage({ search }: PageProps<'/verdicts'>) {
   return (
     <>
       <PageHeader
-        title="Verdicts on jobs"
+        title="Policy decisions"
         lead="Job submissions that policies denied, and overrides."
       />
       <search className="filters">
@@ -76,8 +76,8 @@ export function PolicyDecisionListPage({ search }: PageProps<'/verdicts'>) {
       </search>
       <PagedTable
         list={list}
-        what="the verdicts"
-        label="Verdicts on jobs"
+        what="the policy decisions"
+        label="Policy decisions"
         columns={COLUMNS}
         keyOf={({ ID }) => ID}
         hrefOf={(decision) => paths.verdict(decision.Namespace, decision.ID)}

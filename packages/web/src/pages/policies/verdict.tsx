@@ -24,10 +24,10 @@ export function PolicyDecisionPage({ params, search }: PageProps<'/verdicts/:ver
   return (
     <QueryView
       query={decisions}
-      what="the verdict"
+      what="the policy decision"
       page={{
         title: 'Policy decision',
-        crumbs: [{ text: 'Verdicts on jobs', href: paths.verdicts() }],
+        crumbs: [{ text: 'Policy decisions', href: paths.verdicts() }],
       }}
     >
       {([decision]) => (
@@ -50,7 +50,10 @@ export function PolicyDecisionPage({ params, search }: PageProps<'/verdicts/:ver
 function DecisionNotFound() {
   return (
     <>
-      <PageHeader title="Verdict" crumbs={[{ text: 'Verdicts on jobs', href: paths.verdicts() }]} />
+      <PageHeader
+        title="Policy decision"
+        crumbs={[{ text: 'Policy decisions', href: paths.verdicts() }]}
+      />
       <EmptyState title="Policy decision not found">
         <p>Only the latest of each namespace are kept.</p>
       </EmptyState>
@@ -64,7 +67,7 @@ function PolicyDecisionView({ decision }: { readonly decision: PolicyVerdict }) 
     <>
       <PageHeader
         title={JobID}
-        crumbs={[{ text: 'Verdicts on jobs', href: paths.verdicts({ namespace: Namespace }) }]}
+        crumbs={[{ text: 'Policy decisions', href: paths.verdicts({ namespace: Namespace }) }]}
         aside={
           <>
             <StatusBadge state={Result} />
@@ -81,7 +84,10 @@ function PolicyDecisionView({ decision }: { readonly decision: PolicyVerdict }) 
             },
             { name: 'Namespace', value: Namespace },
             { name: 'Time', value: <RelativeTime date={dateFromNs(decision.Time)} /> },
-            { name: 'Asked by', value: decision.TokenName || decision.AccessorID || 'anyone' },
+            {
+              name: 'Submitted by',
+              value: decision.TokenName || decision.AccessorID || 'anonymous',
+            },
             { name: 'Evaluated policies', value: decision.Asked },
             ...(Comment === '' ? [] : [{ name: 'Override', value: Comment }]),
           ]}

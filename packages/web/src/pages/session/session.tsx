@@ -48,7 +48,7 @@ export function SessionPage() {
                 name: 'Roles',
                 value: (token.Roles ?? []).map((role) => role.Name).join(', ') || '–',
               },
-              { name: 'Made', value: <RelativeTime date={dateFromText(token.CreateTime)} /> },
+              { name: 'Created', value: <RelativeTime date={dateFromText(token.CreateTime)} /> },
               { name: 'Expires', value: token.ExpirationTime ?? 'never' },
             ]}
           />

@@ -152,7 +152,7 @@ function TokenForm({ next }: { readonly next: string | undefined }) {
             )}
           </Field>
           {error !== undefined && (
-            <SignInFailure error={error} title="The server does not know this token.">
+            <SignInFailure error={error} title="Unknown token.">
               It may be mistyped, expired or deleted. Enter its secret, not its accessor ID.
             </SignInFailure>
           )}

@@ -20,12 +20,12 @@ const FAULTS = [
   { name: 'nothing is written', rows: [EMPTY_ROW], fault: /at least one/ },
   { name: 'a key is missing', rows: [{ key: ' ', value: 'x' }], fault: /no key/ },
   {
-    name: 'a key is there twice',
+    name: 'a key is duplicated',
     rows: [
       { key: 'a', value: '1' },
       { key: 'a ', value: '2' },
     ],
-    fault: /a is there twice/,
+    fault: /a is duplicated/,
   },
 ]
 for (const { name, rows, fault } of FAULTS)

@@ -25,7 +25,7 @@ export function rowsError(rows: readonly ItemRow[]): string | undefined {
   if (keys.length === 0) return 'A variable requires at least one item.'
   if (keys.includes('')) return 'An item has a value but no key.'
   const duplicate = keys.find((key, index) => keys.indexOf(key) !== index)
-  return duplicate === undefined ? undefined : `The key ${duplicate} is there twice.`
+  return duplicate === undefined ? undefined : `The key ${duplicate} is duplicated.`
 }
 
 function nonEmptyRows(rows: readonly ItemRow[]): readonly ItemRow[] {

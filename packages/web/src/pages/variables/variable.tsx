@@ -62,8 +62,8 @@ export function VariablePage({ params, search }: PageProps<'/variables/:path'>) 
 function variableFacts({ Namespace, CreateTime, ModifyTime, ModifyIndex, Lock }: Variable) {
   return [
     { name: 'Namespace', value: Namespace },
-    { name: 'Made', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
-    { name: 'Changed', value: <RelativeTime date={dateFromNs(ModifyTime)} /> },
+    { name: 'Created', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
+    { name: 'Updated', value: <RelativeTime date={dateFromNs(ModifyTime)} /> },
     { name: 'Index', value: <code>{ModifyIndex}</code> },
     ...(Lock === undefined ? [] : [{ name: 'Lock', value: <code>{Lock.ID}</code> }]),
   ]
@@ -213,13 +213,13 @@ function EditVariable({ variable, refresh }: EditVariableProps) {
               {variable.ModifyIndex}). Your changes are not saved yet.
             </p>
             <div className="row">
-              <ActionButton onAction={reloadRows}>Use theirs</ActionButton>
+              <ActionButton onAction={reloadRows}>Reload</ActionButton>
               <ActionButton
                 kind="danger"
                 disabledReason={disabledReason}
                 onAction={() => save(variable.ModifyIndex)}
               >
-                Overwrite with mine
+                Overwrite
               </ActionButton>
             </div>
           </div>
