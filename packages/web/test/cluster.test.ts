@@ -290,7 +290,7 @@ test('a variable is made, changed by two, and deleted', { skip }, async () => {
     body: { Items: { user: 'theirs' } },
   })
   await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByRole('alert').getByText('Somebody stored other values').waitFor()
+  await page.getByRole('alert').getByText('The variable was updated while').waitFor()
   await checkAccess(page)
   await page.getByRole('button', { name: 'Overwrite' }).click()
   await page.getByRole('button', { name: 'Show values' }).click()

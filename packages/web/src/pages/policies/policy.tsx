@@ -279,7 +279,7 @@ function ConflictNotice({ disabledReason, onUseTheirs, onSave }: ConflictNoticeP
     <div className="note tone-warn" role="alert">
       <p>Another user uploaded a new version while you were editing. Your draft is kept.</p>
       <div className="row">
-        <ActionButton onAction={onUseTheirs}>Use theirs</ActionButton>
+        <ActionButton onAction={onUseTheirs}>Load current version</ActionButton>
         <ActionButton kind="danger" disabledReason={disabledReason} onAction={onSave}>
           Overwrite
         </ActionButton>

@@ -57,7 +57,7 @@ export function CodeState({ policy }: { readonly policy: v2.RunPolicy['attribute
   if (policy['code-size'] === null) return <StatusBadge state="pending" text="no code" />
   const errors = policy.diagnostics.filter(({ severity }) => severity === 'error')
   return errors.length === 0 ? (
-    <StatusBadge state="passed" text="reads" />
+    <StatusBadge state="passed" text="valid" />
   ) : (
     <StatusBadge state="errored" text="broken" title={errors[0]?.message} />
   )
