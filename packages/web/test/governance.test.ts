@@ -456,7 +456,7 @@ test('a tag key is reserved, and offered where tags are edited', { skip }, async
   await page.getByLabel('Key', { exact: true }).fill('cost-center')
   await page.getByLabel('Disable overrides in workspaces').check()
   await button(page, 'Save').click()
-  await page.getByRole('row', { name: /cost-center.*value of their project/ }).waitFor()
+  await page.getByRole('row', { name: /cost-center.*cannot be overridden/ }).waitFor()
   await page.goto(here(`/organizations/acme/projects/${project}`))
   await button(page, 'Edit tags').click()
   await page.locator('datalist option[value=cost-center]').waitFor({ state: 'attached' })

@@ -170,7 +170,7 @@ function RoleForm({ role, onClose }: RoleFormProps) {
   return (
     <FormDialog
       title={role === undefined ? 'New role' : `Edit ${role.Name}`}
-      action="Store"
+      action="Save"
       disabledReason={disabledReason}
       onSubmit={save}
       onClose={onClose}

@@ -192,7 +192,7 @@ function NamespaceForm({ namespace, onClose }: NamespaceFormProps) {
   return (
     <FormDialog
       title={namespace === undefined ? 'New namespace' : namespace.Name}
-      action="Store"
+      action="Save"
       disabledReason={accessDisabledReason.writeNamespace(permissions) ?? draftError(draft)}
       onSubmit={save}
       onClose={onClose}

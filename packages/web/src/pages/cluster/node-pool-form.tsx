@@ -53,7 +53,7 @@ export function NodePoolForm({ pool, onClose }: NodePoolFormProps) {
   return (
     <FormDialog
       title={pool === undefined ? 'New node pool' : `Edit ${pool.Name}`}
-      action="Store"
+      action="Save"
       disabledReason={disabledReason}
       onSubmit={save}
       onClose={onClose}
