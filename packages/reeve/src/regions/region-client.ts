@@ -120,7 +120,7 @@ export class RegionClient {
     const abort = (): void => void clientRequest.destroy(new Error('the request was cancelled'))
     options.signal?.addEventListener('abort', abort, { once: true })
     const timer = setTimeout(
-      () => clientRequest.destroy(new Error('no answer in time')),
+      () => clientRequest.destroy(new Error('no response in time')),
       responseTimeoutMs,
     )
     try {

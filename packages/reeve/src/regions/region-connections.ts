@@ -116,7 +116,7 @@ export function setResponseTimeout(clientRequest: ClientRequest, ms: number): Re
   let hasExpired = false
   const timer = setTimeout(() => {
     hasExpired = true
-    clientRequest.destroy(new Error('no answer in time'))
+    clientRequest.destroy(new Error('no response in time'))
   }, ms)
   let isSettled = false
   const settle = (): void => {

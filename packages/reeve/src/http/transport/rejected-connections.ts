@@ -45,7 +45,7 @@ export class RejectedConnectionLog {
     const key = `${address} ${reason}`
     if (this.#logged.has(key) || this.#logged.size >= LOGGED_MAX) return
     this.#logged.add(key)
-    this.#log.info?.({ address, why: reason }, 'a connection was turned away')
+    this.#log.info?.({ address, why: reason }, 'rejected a connection')
   }
 }
 
@@ -57,7 +57,7 @@ function reasonOf(
   // Set with `verify_https_client`; a code, in spite of its type.
   if (authorizationError)
     return `its certificate ${certificateErrorText(String(authorizationError), 'tls.ca_file', 'clientAuth')}`
-  if (code === 'ERR_SSL_HTTP_REQUEST') return 'it speaks HTTP, and this port HTTPS'
+  if (code === 'ERR_SSL_HTTP_REQUEST') return 'it sent plain HTTP to an HTTPS port'
   if (code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return 'it presented no certificate'
   return undefined
 }

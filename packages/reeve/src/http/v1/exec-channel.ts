@@ -132,7 +132,7 @@ const RETRY = { 'retry-after': '1' } as const
 
 const CROSS_ORIGIN_FRAME = {
   code: 1008,
-  reason: 'the page that asks comes from another origin',
+  reason: 'the page has another origin',
   status: 403,
 } as const satisfies CloseFrame
 

@@ -257,5 +257,5 @@ function parseLockOperation(
 ): Result<LockOperation | undefined, Refusal> {
   const operations = LOCK_OPERATIONS.filter((name) => query[`lock-${name}`] !== undefined)
   if (operations.length <= 1) return ok(operations[0])
-  return err(refusal('invalid-input', 'only one operation on a lock can be asked for at once'))
+  return err(refusal('invalid-input', 'only one lock operation can be requested at once'))
 }
