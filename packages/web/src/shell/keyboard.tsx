@@ -50,7 +50,7 @@ function focusSearch(event: KeyboardEvent): void {
 
 function ShortcutsDialog() {
   return (
-    <Dialog title="Keys" onClose={closeShellWindow}>
+    <Dialog title="Keyboard shortcuts" onClose={closeShellWindow}>
       <dl className="keys">
         {KEY_MAP.map(({ keys, description }) => (
           <div key={keys}>

@@ -33,8 +33,8 @@ function parseJson(bytes: Buffer): Result<unknown, GovernanceRefusal> {
 function describeJsonError(text: string): string {
   const position = findJsonErrorPosition(text)
   const byte = Buffer.byteLength(text.slice(0, position))
-  if (position >= text.length) return `it ends unexpectedly, at byte ${byte}`
-  return `${JSON.stringify(String.fromCodePoint(text.codePointAt(position) ?? 0))} cannot stand at byte ${byte}`
+  if (position >= text.length) return `it ends unexpectedly at byte ${byte}`
+  return `${JSON.stringify(String.fromCodePoint(text.codePointAt(position) ?? 0))} is not allowed at byte ${byte}`
 }
 
 export type MemberNames = Pick<GovernanceAliases, 'members' | 'nested' | 'values' | 'policyKinds'>
