@@ -37,7 +37,8 @@ export class NodeStreamServer implements WebSocketChannel {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const id = requestPath(request).slice(STREAM_PATH_PREFIX.length)
     const accept = this.#host.requests.acceptStream(id, bearerToken(request) ?? '')
-    if (accept === undefined) return rejectUpgrade(socket, 403, 'no request is waiting for this stream')
+    if (accept === undefined)
+      return rejectUpgrade(socket, 403, 'no request is waiting for this stream')
     this.#sockets.accept(request, socket, head, (webSocket) => {
       accept(streamSocket(webSocket, this.#host.clock))
     })
