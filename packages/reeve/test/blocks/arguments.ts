@@ -24,22 +24,22 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'distinct_hosts: one of the job on each node',
+    test: 'distinct_hosts: one allocation of the job per node',
     arguments: 'constraint.distinct_hosts',
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'distinct_property: so many for each value, and none without one',
+    test: 'distinct_property: limit per value; nodes without a value are filtered',
     arguments: 'constraint.distinct_property',
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'placement: affinity draws, and a negative one drives away',
+    test: 'placement: positive and negative affinity',
     arguments: 'affinity.attribute affinity.value affinity.weight',
   },
   {
     file: 'src/scheduler/group-placer.test.ts',
-    test: 'placement: numa is required nowhere',
+    test: 'placement: required NUMA fits nowhere',
     arguments: 'numa.affinity',
   },
   {
@@ -65,13 +65,13 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/model/canonical/canonicalize-job.test.ts',
-    test: 'canonical group: the older names of disconnect become the block',
+    test: 'canonical group: deprecated arguments become disconnect',
     arguments:
       'group.max_client_disconnect group.stop_after_client_disconnect group.prevent_reschedule_on_lost',
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'placement: memory beyond the reservation only where the cluster allows it',
+    test: 'placement: memory oversubscription only if enabled',
     arguments: 'resources.memory_max',
   },
   {
@@ -86,7 +86,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'placement: devices are found nowhere',
+    test: 'placement: missing devices filter every node',
     arguments: 'device.count',
   },
   {
@@ -96,7 +96,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/agent/template/template-manager.test.ts',
-    test: 'a text that cannot be rendered later leaves the old one, and is told',
+    test: 'a later rendering error keeps the old file and adds an event',
     arguments: 'template.error_on_missing_key',
   },
   {
@@ -111,7 +111,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/agent/services/plan-services.test.ts',
-    test: 'a check asks where its service is, or where it says itself',
+    test: 'a check uses the address of its service unless it sets its own',
     arguments: 'check.port check.address_mode',
   },
   {
@@ -121,7 +121,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/agent/services/check-probe.test.ts',
-    test: 'an https check asks for a certificate that is trusted, unless it is told not to',
+    test: 'an https check verifies the certificate unless tls_skip_verify is set',
     arguments: 'check.protocol check.tls_skip_verify',
   },
   {
@@ -192,22 +192,22 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/control/decide-deployment.test.ts',
-    test: 'deployment: healthy canaries that promote themselves are promoted',
+    test: 'deployment: healthy canaries with auto_promote are promoted',
     arguments: 'update.auto_promote',
   },
   {
     file: 'src/scheduler/canary.test.ts',
-    test: 'canary: it is placed beside the one whose name it takes, and nothing is replaced',
+    test: 'canary: is placed beside the allocation with its name, without replacements',
     arguments: 'update.canary',
   },
   {
     file: 'src/control/decide-drain.test.ts',
-    test: 'drain: never leaves a service with fewer healthy ones than it may miss',
+    test: 'drain: never goes below count minus max_parallel',
     arguments: 'migrate.max_parallel',
   },
   {
     file: 'src/control/decide-drain.test.ts',
-    test: 'drain: one whose node does not say is healthy after min_healthy_time',
+    test: 'drain: without a report, healthy after min_healthy_time',
     arguments: 'migrate.min_healthy_time',
   },
   {
@@ -217,12 +217,12 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/scheduler/disconnect.test.ts',
-    test: 'disconnect: after lost_after it is lost',
+    test: 'disconnect: is lost after lost_after',
     arguments: 'disconnect.lost_after',
   },
   {
     file: 'src/scheduler/disconnect.test.ts',
-    test: 'disconnect: one that shall not be replaced keeps its place',
+    test: 'disconnect: with replace = false keeps its name index',
     arguments: 'disconnect.replace',
   },
   {
@@ -232,12 +232,12 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/agent/allocation/heartbeat-stop.test.ts',
-    test: 'alone: what asks for it ends that long after a server was heard, all else goes on',
+    test: 'heartbeat stop: stops configured allocations after the last contact, no others',
     arguments: 'disconnect.stop_on_client_after',
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'placement: a sticky disk draws its replacement back to the node',
+    test: 'placement: sticky disk prefers the previous node',
     arguments: 'ephemeral_disk.sticky',
   },
   {
@@ -252,7 +252,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/scheduler/group-placer.test.ts',
-    test: 'placement: a sticky volume binds a new instance to the node of the one before',
+    test: 'placement: sticky volume binds to the previous node',
     arguments: 'volume.sticky',
   },
   {
@@ -297,7 +297,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/model/deployment/multiregion.test.ts',
-    test: 'a job in a region: the region rules datacenters, pool, meta and counts that are not set',
+    test: 'job in a region: region overrides datacenters, pool, meta, counts',
     arguments: 'region.count region.datacenters region.node_pool region.meta',
   },
 ]
