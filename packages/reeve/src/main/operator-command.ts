@@ -39,7 +39,7 @@ export function addOperator(
     .option('--json', 'answer with one JSON object')
 }
 
-/** Adds `reeve operator storage`: commands for the data directory of a stopped server. */
+/** Adds the commands for the data directory of a stopped server. */
 export function addStorage(line: CommandLine, terminal: TextOutput, operator: CommandLine['root']) {
   const storage = line.add(operator, 'storage', {
     summary: 'Verify the storage of a server, or salvage a damaged one.',

@@ -347,7 +347,7 @@ function accessPart(
 ): Part {
   // Individual permissions follow from the level and may be set for `custom` only.
   const isCustom = record.attributes['access'] === 'custom'
-  const compared = isCustom ? rules : { ...rules, carried: ['access'] }
+  const compared = isCustom ? rules : { ...rules, importedFields: ['access'] }
   const made = planGovernanceRecord(pair, compared, {
     record,
     targetRecords: others,
